@@ -43,7 +43,7 @@ use crate::config::{Keys, Limits, Plan, Secrets};
 use crate::event::{Effect, Input, Output, Refusal, Reveal};
 use crate::history::{Answer, History, OutputQuota, Resends};
 use crate::job::{Finding, Job, Precomputed, Subject, Verdict, Work};
-use crate::schemes::{Combined, Contents, LateKey, PartialsError, Scheme};
+use crate::schemes::{Contents, LateKey, PartialsError, ProvenOutput, Scheme};
 use crate::switch::{Mode, Schedule, Switch};
 use crate::wire::{Message, Record};
 use prefinal_contract::Binding;
@@ -156,7 +156,7 @@ struct Open<S: Scheme> {
     /// Inputs that were made already, by the value that they are bound to.
     subjects: BTreeMap<Option<Value>, Arc<Subject<S>>>,
     collector: Collector<S>,
-    result: Option<(Path, Box<Combined<S>>)>,
+    result: Option<(Path, Box<ProvenOutput<S>>)>,
     ask_at: Instant,
     /// Whether partials were asked for already.
     asked: bool,
@@ -586,7 +586,7 @@ impl<S: Scheme> Beacon<S> {
                     let Some((path, combined)) = open.result.take() else {
                         return;
                     };
-                    let Combined { output, proof } = *combined;
+                    let ProvenOutput { output, proof } = *combined;
                     if let Some(answer) = open.finality.as_mut() {
                         answer.shown = Some((path, Box::new(S::show(&output, &proof))));
                     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use prefinal_crypto_core::access::{Party, fewest};
 
 use crate::job::{Opaque, Precomputed};
-use crate::schemes::{Ahead, Foreseen, Function};
+use crate::schemes::{Function, Preparation, RunningCombination};
 use prefinal_contract::Path;
 use prefinal_protocol::Value;
 
@@ -81,7 +81,7 @@ struct Tally<S: Function> {
 #[derive(Clone, Debug)]
 pub(crate) struct Expected<S: Function> {
     pub(crate) parties: BTreeSet<Party>,
-    pub(crate) foreseen: Option<Opaque<Foreseen<S>>>,
+    pub(crate) foreseen: Option<Opaque<Preparation<S>>>,
 }
 
 /// Partials to compute ahead with.
@@ -246,7 +246,7 @@ impl<S: Function> Collector<S> {
         &mut self,
         lane: Lane,
         parties: BTreeSet<Party>,
-        ahead: Option<Opaque<Ahead<S>>>,
+        ahead: Option<Opaque<RunningCombination<S>>>,
     ) {
         let awaited = |tally: &&mut Tally<S>| tally.preparing.as_ref() == Some(&parties);
         let Some(tally) = self.lanes.get_mut(&lane).filter(awaited) else { return };

@@ -71,7 +71,8 @@ use prefinal_protocol::Slot;
 /// ```
 #[derive(Debug)]
 pub struct Config<S: Scheme> {
-    /// Chain and epoch. Together with the slot they are the input of the function.
+    /// Chain and epoch. They enter the input of all functions but one: a round of threshold BLS contains
+    /// neither, because its key stands for the chain ([`guide::contract`](crate::guide::contract), rule 1).
     pub context: Context,
     /// This party's number in the committee.
     pub me: Party,
@@ -93,6 +94,64 @@ pub struct Config<S: Scheme> {
 }
 
 /// The paths that lead to an output, with one sharing for each.
+///
+/// Of four parties any two suffice once the value is final, and three of them with their votes:
+/// ```
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::bls::MinSig;
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_crypto_core::curve::Scalar;
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_crypto_core::threshold::{KeyShares, Purpose, Setup, SigningCommittee};
+/// # use prefinal_weighted_rounding::Stake;
+/// use prefinal_beacon::*;
+/// use prefinal_protocol::{Instant, Machine};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let me = Party::new(0);
+/// # let x = Secret::new(Scalar::random(&mut rng));
+/// # let mut deal = |t| -> Result<Sharing<Bls>, Box<dyn std::error::Error>> {
+/// #     let (access, threshold) = (Access::new(&[1; 4])?, Threshold::new(t, 4)?);
+/// #     let f = Polynomial::random(threshold.t(), &x, &mut rng);
+/// #     let (placement, purpose) = (Placement::Consecutive, Purpose::Rounds);
+/// #     let setup = Setup { access: access.clone(), threshold, placement, purpose };
+/// #     let committee = SigningCommittee::<MinSig>::from_commitment(setup, &Commitment::commit(&f))?;
+/// #     let own = Secret::new(f.shares(committee.points()).expose()[access.range(me)].to_vec());
+/// #     let secret = Some(KeyShares::new(me, own).check(&committee)?);
+/// #     Ok(Sharing { committee, secret })
+/// # };
+///
+/// // The key generation shares one secret twice, here with 2 of 4 and with 3 of 4.
+/// let (slow, fast) = (deal(2)?, deal(3)?);
+/// let mut beacon = Beacon::new(
+///     Config::<Bls> {
+///         context: Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) },
+///         me,
+///         paths: Paths::FastAndSlow { slow, fast, fast_from: Slot::new(0) },
+///         binding: Binding::Slot,
+///         fast_attempt: Some(0),
+///         finality: Finality::exact(&[1; 4].map(Stake::new), Quorum::BYZANTINE)?,
+///         first: Slot::new(1),
+///         life: Life::First,
+///         limits: Limits::default(),
+///     },
+///     &[],
+/// )?;
+/// let (slot, value) = (Slot::new(1), Value::new([9; 32]));
+/// let vote = Input::Prefinalized { slot, view: View::new(slot, 0), value };
+/// let mut left = Vec::new();
+/// for input in [vote, Input::Finalized { slot, value: Some(value) }] {
+///     beacon.handle(Instant::START, input);
+///     while let Some(output) = beacon.poll() {
+///         if let Some(Effect::Send { message: Message::Partial { path, .. }, .. }) = output.effect() {
+///             left.push(path);
+///         }
+///     }
+/// }
+/// assert_eq!(left, [Path::Fast, Path::Slow]); // one with the vote, one on finality
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub enum Paths<S: Scheme> {
     /// Algorithm 1: partials leave on finalize.

@@ -63,7 +63,7 @@ use prefinal_contract::Path;
 /// Something that happens to the epochs.
 #[derive(Clone, Debug)]
 pub enum Input<S: Function> {
-    /// As [`event::Input::Prefinalized`](crate::Input::Prefinalized).
+    /// This party is about to vote, as in [`event::Input::Prefinalized`](crate::Input::Prefinalized).
     Prefinalized {
         /// The slot that the value is for.
         slot: Slot,
@@ -72,14 +72,14 @@ pub enum Input<S: Function> {
         /// The value that the vote is for.
         value: Value,
     },
-    /// As [`event::Input::Finalized`](crate::Input::Finalized).
+    /// The engine knows that the slot is final, as in [`event::Input::Finalized`](crate::Input::Finalized).
     Finalized {
-        /// The final slot.
+        /// The slot that is final.
         slot: Slot,
         /// Its value; `None` if the slot was skipped.
         value: Option<Value>,
     },
-    /// As [`event::Input::Abandoned`](crate::Input::Abandoned).
+    /// This party gives up a view, as in [`event::Input::Abandoned`](crate::Input::Abandoned).
     Abandoned {
         /// The view that is given up.
         view: View,
@@ -88,7 +88,7 @@ pub enum Input<S: Function> {
     Received {
         /// The peer that sent it.
         from: Party,
-        /// The message.
+        /// What the peer sent, decoded.
         message: Message<S>,
     },
     /// A job of an epoch has ended.
@@ -104,14 +104,14 @@ pub enum Input<S: Function> {
         epoch: EpochId,
         /// The path that the key is for.
         path: Path,
-        /// The party's key.
+        /// The key of the party for this path, admitted by the scheme.
         key: LateKey<S>,
     },
     /// The content of a slot's value, as [`event::Input::Content`](crate::Input::Content).
     Content {
         /// The epoch of the slot.
         epoch: EpochId,
-        /// The content.
+        /// The content of the value, for example its ciphertexts.
         content: Content<S>,
     },
     /// As [`event::Input::Switch`](crate::Input::Switch), for every epoch that has slots from there on.
@@ -135,7 +135,7 @@ pub type Output<S> = prefinal_protocol::Output<Record, Effect<S>>;
 pub enum Effect<S: Function> {
     /// An effect of one epoch's beacon. Parties in it have their numbers in this epoch.
     Of {
-        /// The epoch.
+        /// The epoch whose beacon wants it done.
         epoch: EpochId,
         /// The effect of its beacon.
         effect: event::Effect<S>,
@@ -143,7 +143,7 @@ pub enum Effect<S: Function> {
     /// The last slot of the epoch is revealed, and its secrets are wiped. Its records are now useful only to
     /// answer peers that ask late.
     Retired {
-        /// The finished epoch.
+        /// The epoch that is finished.
         epoch: EpochId,
     },
     /// No epoch of this party has the slot: the party joined later, or left before.

@@ -31,7 +31,7 @@ pub enum Input<S: Function> {
     /// The engine knows that the slot is final. Slots may be reported in any order within the window; a slot
     /// beyond the window is refused.
     Finalized {
-        /// The final slot.
+        /// The slot that is final.
         slot: Slot,
         /// Its value; `None` if the slot was skipped.
         value: Option<Value>,
@@ -45,7 +45,7 @@ pub enum Input<S: Function> {
     Received {
         /// The peer that sent it.
         from: Party,
-        /// The message.
+        /// What the peer sent, decoded.
         message: Message<S>,
     },
     /// A job has ended, with this verdict.
@@ -54,7 +54,7 @@ pub enum Input<S: Function> {
     Admitted {
         /// The path that the key is for.
         path: Path,
-        /// The party's key.
+        /// The key of the party for this path, admitted by the scheme.
         key: LateKey<S>,
     },
     /// The chain or the operator changes the mode from a slot on; see [`Mode`](crate::Mode).
@@ -86,11 +86,11 @@ pub type Output<S> = prefinal_protocol::Output<Record, Effect<S>>;
 /// Something that a beacon wants done, other than storing a record.
 #[derive(Clone, Debug)]
 pub enum Effect<S: Function> {
-    /// Send this message.
+    /// Send this message to peers, over links that authenticate this party.
     Send {
         /// The recipient: one party, or all.
         to: Recipient<Party>,
-        /// The message.
+        /// The message to encode and send.
         message: Message<S>,
     },
     /// Run this job anywhere, and give its verdict back as [`Input::Checked`].
@@ -108,7 +108,7 @@ pub enum Effect<S: Function> {
     Reveal(Box<Reveal<S>>),
     /// The next slot was skipped. Inputs contain the value, so there is nothing to evaluate.
     Skipped {
-        /// The skipped slot.
+        /// The slot that the engine finalized as empty.
         slot: Slot,
     },
     /// The next slot has no output, because the beacon was switched off.
@@ -124,7 +124,7 @@ pub enum Effect<S: Function> {
     },
     /// A peer broke the protocol.
     Accuse {
-        /// The peer.
+        /// The peer that is at fault.
         party: Party,
         /// What it did, with the evidence.
         fault: Fault<S>,
@@ -180,21 +180,21 @@ pub enum Fault<S: Function> {
     /// The peer sent a partial for a path that is not in use at the slot.
     #[error("partial of the {path} path, which is not in use at {slot}")]
     UnusedPath {
-        /// The path.
+        /// The path that the partial names.
         path: Path,
-        /// The slot.
+        /// The slot that the partial is for.
         slot: Slot,
     },
     /// The peer sent a partial, but holds no shares on this path.
     #[error("partial of the {path} path from a party without shares in it")]
     NoShares {
-        /// The path.
+        /// The path in which the peer holds no shares.
         path: Path,
     },
     /// The peer sent a partial whose size does not fit the party's weight.
     #[error("partial of the {path} path: {error}")]
     Shape {
-        /// The path.
+        /// The path that the partial names.
         path: Path,
         /// The size that it has, and the size that it should have.
         error: ShapeError,
@@ -209,9 +209,9 @@ pub enum Fault<S: Function> {
     /// The peer sent a second, different partial of one slot and path.
     #[error("second partial of {slot} on the {path} path, different from the first")]
     Equivocation {
-        /// The slot.
+        /// The slot of both partials.
         slot: Slot,
-        /// The path.
+        /// The path of both partials.
         path: Path,
         /// The second partial, with its value.
         second: (Option<Value>, Box<S::Partial>),
@@ -219,9 +219,9 @@ pub enum Fault<S: Function> {
     /// The peer showed an output that is not the slot's. It is not asked for outputs again.
     #[error("output of {slot}, shown by the {path} path, is false")]
     FalseOutput {
-        /// The slot.
+        /// The slot that the output was shown for.
         slot: Slot,
-        /// The path.
+        /// The path that it was said to come from.
         path: Path,
         /// The output as it was shown.
         shown: Box<S::OutputMessage>,
@@ -229,13 +229,13 @@ pub enum Fault<S: Function> {
     /// The peer sent a partial that is not its evaluation.
     #[error("partial of {slot} on the {path} path is not the party's evaluation")]
     FalsePartial {
-        /// The slot.
+        /// The slot that the partial was for.
         slot: Slot,
-        /// The path.
+        /// The path that the partial was for.
         path: Path,
         /// The value that entered the function, if one did.
         value: Option<Value>,
-        /// The wrong partial.
+        /// The partial as the peer sent it.
         partial: Box<S::Partial>,
     },
 }
@@ -268,7 +268,7 @@ pub enum Refusal {
     /// stands.
     #[error("{slot} was final as {}, now as {}", named(first), named(second))]
     SecondFinal {
-        /// The slot.
+        /// The slot that the engine finalized twice.
         slot: Slot,
         /// The value that stands.
         first: Option<Value>,
@@ -278,7 +278,7 @@ pub enum Refusal {
     /// This beacon's committee has no slot before its first.
     #[error("{slot} is before {first}, the first slot of this committee")]
     BeforeFirst {
-        /// The slot.
+        /// The slot that was reported.
         slot: Slot,
         /// The first slot of the configuration.
         first: Slot,
@@ -288,7 +288,7 @@ pub enum Refusal {
         "{slot} is final, but nothing from {next} on was reported, and {last} is the last slot within the window"
     )]
     Beyond {
-        /// The slot.
+        /// The slot that was reported.
         slot: Slot,
         /// The slot after the highest that was reported: go on here.
         next: Slot,
@@ -299,7 +299,7 @@ pub enum Refusal {
     /// The last slot number has no output, because no slot comes after it.
     #[error("{slot} is the last number there is and has no output")]
     LastSlot {
-        /// The slot.
+        /// The slot that was reported.
         slot: Slot,
     },
     /// The switch is refused and changes nothing.

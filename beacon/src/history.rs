@@ -2,8 +2,9 @@
 //!
 //! A peer that missed a partial asks for it. Each answer is one partial. A peer gets it at most once in a
 //! pause, and for a bounded number of slots. So asking costs the asker more than the answerer, and the
-//! notes of who was answered do not pile up. Only the last few finished slots are answerable. A peer that
-//! missed more has missed an output, and catches up from outputs instead (`prefinal_beacon::missed`).
+//! notes on which peers were answered do not pile up. Only the last few finished slots are answerable. A
+//! peer that missed more has missed an output, and catches up from outputs instead
+//! (`prefinal_beacon::missed`).
 use std::collections::BTreeMap;
 use std::time::Duration;
 

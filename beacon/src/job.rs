@@ -29,7 +29,9 @@ use prefinal_crypto_core::context::Context;
 use std::num::NonZeroU64;
 
 use crate::config::Keys;
-use crate::schemes::{Ahead, Combined, Foreseen, Foresight, Function, OutputError, PartialsError};
+use crate::schemes::{
+    Foresight, Function, OutputError, PartialsError, Preparation, ProvenOutput, RunningCombination,
+};
 use prefinal_contract::Binding;
 use prefinal_contract::Path;
 use prefinal_protocol::{Slot, Value};
@@ -87,9 +89,9 @@ pub struct Job<S: Function> {
 #[derive(Clone, Debug)]
 pub(crate) struct Precomputed<S: Function> {
     /// The part that depends on the set of parties alone.
-    pub(crate) foreseen: Option<Opaque<Foreseen<S>>>,
+    pub(crate) foreseen: Option<Opaque<Preparation<S>>>,
     /// The terms of some partials.
-    pub(crate) ahead: Option<Opaque<Ahead<S>>>,
+    pub(crate) ahead: Option<Opaque<RunningCombination<S>>>,
     /// The parties whose terms are in `ahead`.
     pub(crate) parties: BTreeSet<Party>,
 }
@@ -163,7 +165,7 @@ pub struct Verdict<S: Function> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding<S: Function> {
     /// The finding of [`Work::Combine`].
-    Combined(Result<Box<Combined<S>>, PartialsError>),
+    Combined(Result<Box<ProvenOutput<S>>, PartialsError>),
     /// The finding of [`Work::Verify`], with the party that was checked.
     Verified(Party, Result<(), PartialsError>),
     /// The finding of [`Work::Open`].
@@ -173,14 +175,14 @@ pub enum Finding<S: Function> {
         /// The output as it was shown.
         shown: Box<S::OutputMessage>,
         /// The output, or why it is not accepted.
-        result: Result<Box<Combined<S>>, OutputError>,
+        result: Result<Box<ProvenOutput<S>>, OutputError>,
     },
     /// The finding of [`Work::Foresee`], with its parties. `None` as second field is harmless: nothing is
     /// gained.
-    Foreseen(BTreeSet<Party>, Option<Opaque<Foreseen<S>>>),
+    Foreseen(BTreeSet<Party>, Option<Opaque<Preparation<S>>>),
     /// The finding of [`Work::Prepare`]: the parties whose terms are computed, including those
     /// [prepared](Job::prepared) before, and the sum of the terms. `None` if the output is known otherwise.
-    Prepared(BTreeSet<Party>, Option<Opaque<Ahead<S>>>),
+    Prepared(BTreeSet<Party>, Option<Opaque<RunningCombination<S>>>),
 }
 
 impl<S: Function> Job<S> {
@@ -255,7 +257,7 @@ impl<S: Function> Job<S> {
         bytes
     }
 
-    /// Runs the job.
+    /// Does the work, mostly pairings, on the calling thread. Give the verdict back to the beacon.
     #[must_use]
     pub fn run(&self) -> Verdict<S> {
         let finding = match &self.work {
@@ -308,7 +310,7 @@ impl<S: Function> Job<S> {
     fn combine(
         &self,
         partials: &BTreeMap<Party, S::Partial>,
-    ) -> Result<Box<Combined<S>>, PartialsError> {
+    ) -> Result<Box<ProvenOutput<S>>, PartialsError> {
         // Jobs are made only for paths in use.
         let committee = self.committee().ok_or(PartialsError::Input)?;
         let input = &self.subject.input;
@@ -319,16 +321,21 @@ impl<S: Function> Job<S> {
         combined.map(Box::new)
     }
 
-    fn prepare(&self, partials: &BTreeMap<Party, S::Partial>) -> Option<Opaque<Ahead<S>>> {
+    fn prepare(
+        &self,
+        partials: &BTreeMap<Party, S::Partial>,
+    ) -> Option<Opaque<RunningCombination<S>>> {
         let (mut ahead, committee) = (self.begun()?, self.committee()?);
         S::Foresight::add(&mut ahead, committee, partials);
         Some(Opaque::new(ahead))
     }
 
     /// The part of the output that is computed already.
-    fn begun(&self) -> Option<Ahead<S>> {
+    fn begun(&self) -> Option<RunningCombination<S>> {
         match &self.done {
-            Precomputed { ahead: Some(Opaque(ahead)), .. } => Some(Ahead::<S>::clone(ahead)),
+            Precomputed { ahead: Some(Opaque(ahead)), .. } => {
+                Some(RunningCombination::<S>::clone(ahead))
+            }
             Precomputed { foreseen: Some(Opaque(foreseen)), .. } => {
                 Some(S::Foresight::begin(foreseen, &self.subject.input))
             }
@@ -336,7 +343,7 @@ impl<S: Function> Job<S> {
         }
     }
 
-    fn open(&self, shown: &S::OutputMessage) -> Result<Combined<S>, OutputError> {
+    fn open(&self, shown: &S::OutputMessage) -> Result<ProvenOutput<S>, OutputError> {
         let committee = self.committee().ok_or(OutputError::NotCounted)?;
         S::check_shown(committee, &self.subject.input, shown)
     }

@@ -49,7 +49,7 @@ pub trait Sample {
 
     /// Makes one path's committee. Different numbers must have different secrets. The two paths
     /// [`Path::Slow`] and [`Path::Fast`] of one number must share one secret, if the scheme has two paths.
-    fn deal(&self, number: u8, path: Path) -> Dealt<Self::Scheme>;
+    fn deal(&self, number: u8, path: Path) -> DealtCommittee<Self::Scheme>;
 
     /// The content of a slot's value, different for each number; `None` for a scheme that needs none.
     fn content(
@@ -65,7 +65,7 @@ pub trait Sample {
 
 /// A committee with all its secrets.
 #[derive(Debug)]
-pub struct Dealt<S: Scheme> {
+pub struct DealtCommittee<S: Scheme> {
     /// The committee as it is at the start.
     pub committee: S::Committee,
     /// The secret of each party that holds something.

@@ -115,16 +115,16 @@ pub use crate::config_error::ConfigError;
 pub use crate::event::{Effect, Fault, Input, Output, Refusal, Reveal};
 pub use crate::job::{Finding, Job, Opaque, Verdict, Work};
 pub use crate::schemes::{
-    Ahead, Batch, Bls, Bounds, Combined, Contained, Content, ContentError, Contents, Decrypting,
-    Decryption, DecryptionShares, Foreseen, Foresight, Function, KeyError, LateKey, LateKeys,
-    MultiSig, NoContents, NoForesight, NoLateKeys, OtherGroupKey, OutputError, PartialsError,
-    Plaintexts, Random, Scheme, ShapeError, Sharing, Statement, Unopened, Unusable, Wvuf,
-    check_weight,
+    Batch, BatchCommittee, Bls, Bounds, Content, ContentError, ContentInput, Contents, Decryption,
+    DecryptionShares, Foresight, Function, KeyError, LateKey, LateKeys, MultiSig, NoContents,
+    NoForesight, NoLateKeys, OtherGroupKey, OutputError, PartialsError, Plaintexts, Preparation,
+    ProvenOutput, Random, RunningCombination, Scheme, ShapeError, Sharing, Statement, Unopened,
+    Unusable, Wvuf, check_weight,
 };
 pub use crate::switch::{Mode, Switch, SwitchError};
 pub use crate::wire::{Message, Record};
 pub use prefinal_contract as contract;
-pub use prefinal_contract::lost::{Life, LifeId, Lost};
+pub use prefinal_contract::lost::{Life, LifeId, LostSlots};
 pub use prefinal_contract::{
     Amount, Binding, Finality, FinalityError, Path, Quorum, ThresholdError, Withheld,
 };

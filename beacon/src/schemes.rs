@@ -54,11 +54,11 @@ use prefinal_contract::Path;
 use prefinal_protocol::{Slot, Value};
 
 pub use self::bls::Bls;
-pub use self::content::{Contained, Content, ContentError, Contents, NoContents};
+pub use self::content::{Content, ContentError, ContentInput, Contents, NoContents};
 pub use self::decryption::{
-    Batch, Bounds, Decrypting, Decryption, DecryptionShares, Plaintexts, Unopened, Unusable,
+    Batch, BatchCommittee, Bounds, Decryption, DecryptionShares, Plaintexts, Unopened, Unusable,
 };
-pub use self::foresight::{Ahead, Foreseen, Foresight, NoForesight};
+pub use self::foresight::{Foresight, NoForesight, Preparation, RunningCombination};
 pub use self::late::{KeyError, LateKey, LateKeys, NoLateKeys};
 pub use self::multisig::{MultiSig, Statement};
 pub use self::wvuf::Wvuf;
@@ -72,7 +72,7 @@ pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
     type Committee: Clone + Debug + Send + Sync;
     /// The input of the function, hashed to the curve.
     type Input: Clone + Debug + Send + Sync;
-    /// One party's evaluation.
+    /// What one party sends for one slot: its evaluation share.
     type Partial: Clone + Debug + Eq + BorshSerialize + BorshDeserialize + Send + Sync;
     /// The function's value: the same from every quorum of every path.
     type Output: Clone + Debug + Eq + Send + Sync;
@@ -144,7 +144,7 @@ pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
         committee: &Self::Committee,
         input: &Self::Input,
         partials: &BTreeMap<Party, Self::Partial>,
-    ) -> Result<Combined<Self>, PartialsError>;
+    ) -> Result<ProvenOutput<Self>, PartialsError>;
 
     /// The proof that the output is the one of these partials, which are verified and suffice. `None` if only
     /// combining them can tell. With it, a cache that has the output can answer for any quorum
@@ -171,7 +171,7 @@ pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
         committee: &Self::Committee,
         input: &Self::Input,
         shown: &Self::OutputMessage,
-    ) -> Result<Combined<Self>, OutputError>;
+    ) -> Result<ProvenOutput<Self>, OutputError>;
 
     /// Checks that the committee's key is for outputs of this binding.
     ///
@@ -218,7 +218,7 @@ pub trait Function: Copy + Debug + Default + Eq + Send + Sync + 'static {
 
 /// An output with its proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Combined<S: Function> {
+pub struct ProvenOutput<S: Function> {
     /// The function's value for the slot.
     pub output: S::Output,
     /// The proof of the output; empty if the output needs none.

@@ -58,7 +58,7 @@ use prefinal_protocol::{Instant, Machine, Recipient, Slot};
 use self::envelope::enveloped;
 use crate::epochs::{self, HandoverError};
 
-pub use self::channels::{AnyEpochs, Channel, ChannelOutput, Channels, Event, OfEpoch, OneOf};
+pub use self::channels::{AnyEpochs, Channel, ChannelOutput, Channels, EpochItem, Event, OneOf};
 pub use self::envelope::Envelope;
 
 /// The most channels of a list. A channel's number is one byte.
@@ -82,7 +82,7 @@ pub enum Input<L: Channels> {
     Received {
         /// The peer that sent it.
         from: Party,
-        /// The envelope.
+        /// The messages that the peer sent together.
         envelope: Envelope<L>,
     },
     /// A job has ended, with this verdict.
@@ -97,11 +97,11 @@ pub type Output<L> = prefinal_protocol::Output<Record, Effect<L>>;
 /// Something that the beacons want done, other than storing a record.
 #[derive(Clone, Debug)]
 pub enum Effect<L: Channels> {
-    /// Send this envelope.
+    /// Send this envelope to peers, over links that authenticate this party.
     Send {
         /// The recipient, by its number in the envelope's epoch, or all.
         to: Recipient<Party>,
-        /// The envelope.
+        /// The messages of all channels that leave together.
         envelope: Envelope<L>,
     },
     /// Run this job anywhere, and give its verdict back as [`Input::Checked`].
@@ -127,7 +127,7 @@ pub enum StackError {
     SharedKey {
         /// The channel that comes first in the list.
         first: Channel,
-        /// The other channel.
+        /// The later channel with the same key.
         second: Channel,
     },
     /// The channel to hand over is not in use.
@@ -384,7 +384,7 @@ fn effect<L: Channels>(output: ChannelOutput<L>) -> Effect<L> {
 }
 
 impl<L: Channels> Job<L> {
-    /// Runs the job.
+    /// Does the work, mostly pairings, on the calling thread. Give the verdict back to the stack.
     #[must_use]
     pub fn run(&self) -> Verdict<L> {
         Verdict(L::run(&self.0))

@@ -107,7 +107,7 @@ pub enum Mode {
 pub struct Switch {
     /// The first slot that the new mode holds for.
     pub from: Slot,
-    /// The new mode.
+    /// The mode from that slot on.
     pub mode: Mode,
 }
 

@@ -49,7 +49,7 @@ pub enum Message<S: Function> {
         slot: Slot,
         /// The value of the slot; present if and only if outputs depend on it.
         value: Option<Value>,
-        /// The partial itself.
+        /// The evaluation share that the peer may count.
         partial: S::Partial,
     },
     /// The slot is final here and its output is missing: send again the partial that you released on
@@ -101,7 +101,7 @@ pub enum Record {
     },
     /// The slot is final.
     Finalized {
-        /// The final slot.
+        /// The slot that is final.
         slot: Slot,
         /// Its value; `None` if the slot was skipped.
         value: Option<Value>,

@@ -45,7 +45,7 @@
 //! | types of `blst`, `blstrs`, `ark-bls12-381` | that point, with the features `interop-…`       |
 //! | hexadecimal text           | `Display`, `FromStr`; no text for secret keys                   |
 //! | drand's JSON               | `#[serde(with = "prefinal_crypto_core::bls::hex")]`             |
-//! | Ethereum's JSON            | `#[serde(with = "prefinal_crypto_core::bls::hex_prefixed")]`    |
+//! | JSON of Ethereum's beacon API | `#[serde(with = "prefinal_crypto_core::bls::hex_prefixed")]`    |
 //! | Prefinal's wire format     | [`wire`](crate::wire), and `serde` without `with`               |
 //!
 //! See also: [`certificate`](crate::certificate) decides which signers suffice, counted in stake;
@@ -61,7 +61,7 @@ mod signing;
 mod text;
 mod variant;
 
-pub use self::batch::{Culprits, Signed, verify_batch, verify_many};
+pub use self::batch::{Culprits, SignedMessage, verify_batch, verify_many};
 pub use self::derive::{KeyPath, KeyPathError, SeedError};
 pub use self::domain::{Domain, DomainError};
 pub use self::keys::{ProofOfPossession, PublicKey, SecretKey};
@@ -99,7 +99,7 @@ macro_rules! names {
             /// One message and the sum of its signers' keys.
             pub type Claim<'a> = super::Claim<'a, super::$variant>;
             /// A message, its signature, and the key that is said to have signed it.
-            pub type Signed<'a> = super::Signed<'a, super::$variant>;
+            pub type SignedMessage<'a> = super::SignedMessage<'a, super::$variant>;
         }
     };
 }

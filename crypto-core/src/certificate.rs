@@ -36,7 +36,7 @@ pub use self::electorate::{Elector, Electorate, ElectorateError};
 pub use self::signers::{Signers, Stranger};
 use crate::access::Party;
 use crate::bls::{
-    Claim, Domain, Signature, SignatureError, Signed, Variant, aggregate, verify_aggregate,
+    Claim, Domain, Signature, SignatureError, SignedMessage, Variant, aggregate, verify_aggregate,
     verify_batch,
 };
 use crate::verified::Verified;
@@ -364,7 +364,7 @@ impl<V: Variant> Electorate<V> {
     ) -> Result<BTreeSet<Party>, VotesError> {
         let signed = votes.iter().map(|(&party, &Vote { message, signature })| {
             let elector = self.elector(party).ok_or(Stranger { party, parties: self.len() })?;
-            Ok(Signed { key: *elector.key.get(), message, signature })
+            Ok(SignedMessage { key: *elector.key.get(), message, signature })
         });
         let signed: Vec<_> = signed.collect::<Result<_, VotesError>>()?;
         let Err(found) = verify_batch(domain, &signed) else { return Ok(BTreeSet::new()) };

@@ -33,7 +33,8 @@ use core::str::FromStr;
 use sha2::{Digest, Sha256};
 
 use crate::bls::{
-    Domain, PublicKey, Signature, SignatureError, Signed, Variant, min_pk, min_sig, verify_batch,
+    Domain, PublicKey, Signature, SignatureError, SignedMessage, Variant, min_pk, min_sig,
+    verify_batch,
 };
 use crate::curve::DecodeError;
 
@@ -67,7 +68,7 @@ pub enum Scheme {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown scheme {id:?}")]
 pub struct UnknownScheme {
-    /// The unknown name.
+    /// The name that is not one of drand's schemes.
     pub id: String,
 }
 
@@ -150,7 +151,7 @@ impl FromStr for Scheme {
 pub struct RoundNumber(NonZeroU64);
 
 impl RoundNumber {
-    /// The first round.
+    /// The first round of every chain: drand counts from 1.
     pub const FIRST: Self = Self(NonZeroU64::MIN);
 
     /// The round with this number. `None` for zero.
@@ -162,7 +163,7 @@ impl RoundNumber {
         }
     }
 
-    /// The round's number.
+    /// The number as drand writes it, which is never zero.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0.get()
@@ -394,7 +395,7 @@ impl ChainInfo {
         }
         let signed: Vec<_> = readable
             .iter()
-            .map(|(message, signature)| Signed { key: *key, message, signature: *signature })
+            .map(|(message, signature)| SignedMessage { key: *key, message, signature: *signature })
             .collect();
         if let Err(culprits) = verify_batch(self.scheme.domain(), &signed) {
             let places = culprits.positions.iter().filter_map(|at| places.get(*at));

@@ -57,6 +57,6 @@ pub use self::committee::{
 pub use self::key::{EncryptionKey, KeyError};
 pub use self::label::{Label, LabelError};
 pub use self::quorum::{
-    CombineError, Opened, Opening, Quorum, QuorumError, ShareError, WrongOpening,
+    CombineError, OpenedCiphertext, Opening, Quorum, QuorumError, ShareError, WrongOpening,
 };
 pub use self::share::DecryptionShare;

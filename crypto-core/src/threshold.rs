@@ -34,8 +34,8 @@
 //! committee. If that check fails, the culprits are named. [`SigningCommittee::verify_all`] verifies
 //! the partials first; use it for parties that sent wrong partials before.
 //!
-//! The same parties are usually first in every slot. So [`Ahead`] adds up the partials of an expected
-//! set of parties as they arrive. The result is verified in any case.
+//! The same parties are usually first in every slot. So [`RunningCombination`] adds up the partials
+//! of an expected set of parties as they arrive. The result is verified in any case.
 //!
 //! See also: [`commitment`](crate::commitment) and the crate `prefinal_pvss_dkg` for where shares come from,
 //! [`polynomial`](crate::polynomial) for the evaluation points, [`bisect`](crate::bisect) for how
@@ -48,7 +48,7 @@ mod partial;
 mod quorum;
 mod signer;
 
-pub use self::combination::{Ahead, Combination};
+pub use self::combination::{Combination, RunningCombination};
 pub use self::committee::{CommitteeError, Setup, SigningCommittee};
 pub use self::message::{Message, Purpose, PurposeError};
 pub use self::partial::{Partial, PartialError};

@@ -34,7 +34,7 @@ impl<T> Verified<T> {
         Self(value)
     }
 
-    /// The checked value.
+    /// The value, which can no longer be changed.
     #[must_use]
     pub const fn get(&self) -> &T {
         &self.0

@@ -77,7 +77,7 @@ pub enum WireError {
     /// The bytes are an object of another kind than expected.
     #[error("kind {got:#04x}, expected {:#04x}, a {expected}", expected.byte())]
     Kind {
-        /// The expected kind.
+        /// The kind that the caller asked for.
         expected: Kind,
         /// The kind in the second byte.
         got: u8,
@@ -105,7 +105,7 @@ pub enum WireError {
     Count {
         /// Position of the count.
         at: usize,
-        /// The announced number.
+        /// The number of items that the bytes announce.
         got: u32,
         /// The greatest number that the remaining bytes, or the object, can hold.
         most: usize,

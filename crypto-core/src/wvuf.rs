@@ -52,7 +52,7 @@ mod quorum;
 pub mod audit;
 
 pub use blind::{BlindedKey, EvaluationKey, KeyShares, blind};
-pub use combination::{Ahead, Combination, CombinationError, combine};
+pub use combination::{Combination, CombinationError, RunningCombination, combine};
 pub use committee::{
     Admission, AdmitError, AdmittedKey, CommitteeError, InsertError, SharedBlinding, VufCommittee,
 };

@@ -1,5 +1,5 @@
 //! What parties and chains store or send around dealings: whatever is made of honest bytes, nobody is
-//! accused who did nothing, and one value has one encoding. The first byte chooses.
+//! accused that did nothing, and one value has one encoding. The first byte chooses.
 //!
 //! | first byte | bytes of                                                    |
 //! |------------|-------------------------------------------------------------|

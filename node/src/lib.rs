@@ -34,9 +34,9 @@ pub mod party;
 pub mod round;
 pub mod simulate;
 mod table;
-#[cfg(all(unix, feature = "validator"))]
-pub mod validator;
 #[cfg(feature = "timelock")]
 pub mod timelock;
+#[cfg(all(unix, feature = "validator"))]
+pub mod validator;
 pub mod verify;
 pub mod waits;

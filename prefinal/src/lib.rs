@@ -100,7 +100,7 @@ pub use prefinal_weighted_rounding::{Ratio, Stake};
 
 #[cfg(feature = "chain")]
 pub use {
-    self::start::{Failure, Message, Running, StartError, create, open},
+    self::start::{Failure, Message, RunningParty, StartError, create, open},
     prefinal_engine::{Block, Quorum},
     prefinal_validator::Event,
     prefinal_validator::participant::{Effect, Host, Participant},

@@ -10,14 +10,14 @@ use prefinal_driver::{Driver, Options, Receiver, Task};
 use prefinal_journal::{JournalError, Redb};
 use prefinal_validator::keygen::KeygenError;
 use prefinal_validator::participant::{Effect, Host, Participant};
-use prefinal_validator::scheme::Keyed;
+use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::{Identity, Setup};
 
 /// Any error, for programs that print it and end.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A started party: its callbacks, and the stream of what they lead to.
-pub type Running<S> = (Driver<Participant<S>>, Receiver<Effect<S>>);
+pub type RunningParty<S> = (Driver<Participant<S>>, Receiver<Effect<S>>);
 
 /// A message between the parties of scheme `S`. Send it over authenticated links, in Borsh's encoding.
 pub type Message<S> = Envelope<(S, ())>;
@@ -61,12 +61,12 @@ impl StartError {
 ///
 /// # Errors
 /// If the identity is not a member's, if the file exists or cannot be written.
-pub fn create<S: Keyed>(
+pub fn create<S: KeyedScheme>(
     file: impl AsRef<Path>,
     setup: Setup,
     identity: Identity,
     host: Host,
-) -> Result<Running<S>, StartError> {
+) -> Result<RunningParty<S>, StartError> {
     let owner = owner(&setup, &identity)?;
     start(Redb::create(file.as_ref(), &owner)?, Life::First, setup, identity, host)
 }
@@ -77,12 +77,12 @@ pub fn create<S: Keyed>(
 /// # Errors
 /// If the identity is not a member's, if the journal is missing, damaged, in use or another party's, or if the
 /// system gives no randomness.
-pub fn open<S: Keyed>(
+pub fn open<S: KeyedScheme>(
     file: impl AsRef<Path>,
     setup: Setup,
     identity: Identity,
     host: Host,
-) -> Result<Running<S>, StartError> {
+) -> Result<RunningParty<S>, StartError> {
     let owner = owner(&setup, &identity)?;
     let journal = Redb::open(file.as_ref(), &owner)?;
     let mut life = [0; 16];
@@ -90,13 +90,13 @@ pub fn open<S: Keyed>(
     start(journal, Life::later(life), setup, identity, host)
 }
 
-fn start<S: Keyed>(
+fn start<S: KeyedScheme>(
     journal: Redb,
     life: Life,
     setup: Setup,
     identity: Identity,
     host: Host,
-) -> Result<Running<S>, StartError> {
+) -> Result<RunningParty<S>, StartError> {
     let (setup, identity) = (Arc::new(setup), Arc::new(identity));
     let make = |records| Participant::new(&setup, &identity, life, records, host);
     Ok(Driver::start(make, journal, |task: Task| rayon::spawn(task), Options::default())?)
@@ -140,7 +140,7 @@ mod tests {
         Setup::new(ChainId::new([chain; 32]), &plan, &registrations).unwrap()
     }
 
-    fn refusal(result: Result<Running<Bls>, StartError>) -> StartError {
+    fn refusal(result: Result<RunningParty<Bls>, StartError>) -> StartError {
         result.err().unwrap()
     }
 

@@ -94,19 +94,19 @@ pub enum AggregateError {
     /// A dealing was checked under another configuration.
     #[error("dealing of {dealer} was made for another session or committee")]
     Foreign {
-        /// The dealer.
+        /// The dealer of the dealing that does not belong here.
         dealer: Party,
     },
     /// A dealer occurs twice.
     #[error("{dealer} dealt twice")]
     Duplicate {
-        /// The dealer.
+        /// The dealer that occurs twice.
         dealer: Party,
     },
     /// The dealers' stake is not enough: wait for more dealings.
     #[error("dealers hold a stake of {got}, more than {need} is needed")]
     BelowQualification {
-        /// The dealers' stake.
+        /// The stake of all dealers in the list.
         got: Stake,
         /// The stake that it must exceed.
         need: Stake,

@@ -120,9 +120,9 @@ pub enum ConfigError {
     /// The list of members and the list of weights have different lengths.
     #[error("committee has {members} members but weights for {weights}")]
     Members {
-        /// Number of members.
+        /// Number of members in the list.
         members: usize,
-        /// Number of weights.
+        /// Number of parties that have a weight.
         weights: usize,
     },
     /// The sum of all stake does not fit in 128 bits.
@@ -150,9 +150,9 @@ pub enum ConfigError {
     /// Two parties have the same key: one of them could answer for the other.
     #[error("{first} and {second} have the same {what} key")]
     DuplicateKey {
-        /// The earlier party.
+        /// The party that comes first in the list.
         first: Party,
-        /// The later party.
+        /// The later party with the same key.
         second: Party,
         /// Which key: "signing" or "encryption".
         what: &'static str,

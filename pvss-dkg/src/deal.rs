@@ -57,7 +57,7 @@ pub enum DealError {
     /// The signing key is not the dealer's, so others would refuse the signature.
     #[error("signing key is not the one that the committee knows for {dealer}")]
     Signer {
-        /// The dealer.
+        /// The dealer that was to sign.
         dealer: Party,
     },
     /// The generator is broken. Nothing is dealt with it.

@@ -27,7 +27,7 @@ use crate::dealing::Dealing;
 use crate::field;
 
 /// A dealing: of group elements ([`Dealing`]) or of field elements ([`field::Dealing`]).
-pub trait Dealt: sealed::Sealed {
+pub trait AnyDealing: sealed::Sealed {
     /// The party that the dealing names as its dealer.
     fn dealer(&self) -> Party;
     /// `F = g^f(0)`
@@ -45,7 +45,7 @@ mod sealed {
     impl Sealed for crate::field::Dealing {}
 }
 
-impl Dealt for Dealing {
+impl AnyDealing for Dealing {
     fn dealer(&self) -> Party {
         self.contribution.dealer
     }
@@ -59,7 +59,7 @@ impl Dealt for Dealing {
     }
 }
 
-impl Dealt for field::Dealing {
+impl AnyDealing for field::Dealing {
     fn dealer(&self) -> Party {
         self.contribution.dealer
     }
@@ -139,19 +139,19 @@ pub enum DkgError {
     /// It was checked under another configuration, or it deals on a share of another key (a handover).
     #[error("dealing of {dealer} was made for another session or committee")]
     Foreign {
-        /// The dealer.
+        /// The dealer of the dealing that does not belong here.
         dealer: Party,
     },
     /// This dealer has a dealing that counts. Only the first one counts.
     #[error("{dealer} has dealt before")]
     Duplicate {
-        /// The dealer.
+        /// The dealer whose first dealing counts already.
         dealer: Party,
     },
     /// The key is already fixed. This is normal for the dealings that are finalized last.
     #[error("dealing of {dealer} comes after the key was complete")]
     Complete {
-        /// The dealer.
+        /// The dealer that came too late.
         dealer: Party,
     },
     /// The commitments would add up to the identity. Only dealers that know each other's secrets can do this.
@@ -175,7 +175,7 @@ impl DkgError {
     }
 }
 
-impl<D: Dealt> Dkg<D> {
+impl<D: AnyDealing> Dkg<D> {
     /// A collector without dealings.
     #[must_use]
     pub const fn new(config: Arc<Config>) -> Self {
@@ -223,7 +223,7 @@ impl<D: Dealt> Dkg<D> {
         &self.dealings
     }
 
-    /// The configuration.
+    /// The configuration that all dealings are for.
     #[must_use]
     pub const fn config(&self) -> &Arc<Config> {
         &self.config

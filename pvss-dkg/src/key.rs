@@ -75,7 +75,7 @@ pub struct DecryptionKey(Box<Secret<Scalar>>);
 pub struct NotOpened<E> {
     /// The key, which was not used up.
     pub key: DecryptionKey,
-    /// Why opening failed.
+    /// Why nothing was opened.
     pub error: E,
 }
 

@@ -100,7 +100,7 @@ pub use aggregate::{Aggregate, AggregateError, DecryptError, Shares};
 pub use config::{Config, ConfigError, Dealer, Member, Session};
 pub use deal::{DealError, deal};
 pub use dealing::Dealing;
-pub use dkg::{Dealt, Dkg, DkgError, Progress};
+pub use dkg::{AnyDealing, Dkg, DkgError, Progress};
 pub use key::{DecryptionKey, EncryptionKey, KeyError, KeyRegistration, NotOpened};
 pub use proof::ProofError;
 pub use purpose::{OtherPurpose, Purpose, PurposeError};

@@ -200,10 +200,8 @@ pub(crate) fn forged<'a>(
             Err(_) => _ = forged.insert(place),
         }
     }
-    let signed = keys.iter().zip(&digests).map(|((key, signature), message)| min_sig::Signed {
-        key: *key,
-        message,
-        signature: *signature,
+    let signed = keys.iter().zip(&digests).map(|((key, signature), message)| {
+        min_sig::SignedMessage { key: *key, message, signature: *signature }
     });
     let verdict = min_sig::verify_batch(DOMAIN, &signed.collect::<Vec<_>>());
     let culprits = verdict.err().map(|culprits| culprits.positions).unwrap_or_default();

@@ -93,7 +93,7 @@ impl PurposeError {
 }
 
 impl Purpose {
-    /// All purposes.
+    /// All purposes that a key can be made for.
     pub const ALL: [Self; 3] = [Self::Randomness, Self::Certificates, Self::Decryption];
 
     /// The byte that stands for the purpose in hashes and encodings.

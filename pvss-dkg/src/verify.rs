@@ -58,7 +58,7 @@ pub enum DealingError {
     /// A value is the identity. An honest dealer never has one there.
     #[error("identity as {what}")]
     Identity {
-        /// The value.
+        /// Which value of the dealing is the identity.
         what: &'static str,
     },
     /// An equation of the sharing fails.
@@ -86,11 +86,11 @@ pub enum SharingError {
     /// A list has the wrong length: it was made for another committee.
     #[error("{what} on the {path} path: {got}, expected {expected}")]
     Size {
-        /// The list.
+        /// Which list of the dealing it is.
         what: &'static str,
-        /// The path.
+        /// The path that the list belongs to.
         path: SharePath,
-        /// Its length.
+        /// Length of the list in the dealing.
         got: usize,
         /// The number of shares.
         expected: usize,
@@ -103,15 +103,15 @@ pub enum SharingError {
         "{path} shares do not lie on a polynomial of degree below {threshold} through the secret"
     )]
     Degree {
-        /// The path.
+        /// The path whose shares disagree.
         path: SharePath,
-        /// The threshold.
+        /// Number of shares that must suffice on this path.
         threshold: u32,
     },
     /// The party would decrypt something else than the share that is committed to.
     #[error("ciphertexts for {party} do not open to its commitments")]
     Ciphertext {
-        /// The recipient.
+        /// The recipient whose ciphertexts are wrong.
         party: Party,
     },
     /// The product fails and no single equation does: chance of 2⁻¹²⁸.

@@ -29,7 +29,7 @@ pub enum DecodeError {
     /// An unknown version: from a later release, or not this format at all.
     #[error("version {got}, expected {VERSION}")]
     Version {
-        /// The first byte.
+        /// The first byte, which names the version.
         got: u8,
     },
     /// A dealer index outside the committee.
@@ -51,9 +51,9 @@ pub enum DecodeError {
     /// Dealers are not listed once each in ascending order.
     #[error("dealer {second} is listed after {first}")]
     Order {
-        /// The earlier entry.
+        /// The dealer that is listed first.
         first: Party,
-        /// The later entry.
+        /// The dealer behind it, which should be the higher one.
         second: Party,
     },
     /// Not the canonical encoding of an element of the group or field.

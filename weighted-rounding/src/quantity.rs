@@ -20,7 +20,7 @@ use core::fmt;
 pub struct Stake(u128);
 
 impl Stake {
-    /// No stake.
+    /// No stake: such a party gets no weight.
     pub const ZERO: Self = Self(0);
 
     /// A stake of `units`, in the unit that the chain counts.
@@ -61,7 +61,7 @@ impl fmt::Display for Stake {
 pub struct Weight(u32);
 
 impl Weight {
-    /// No share.
+    /// No shares: such a party is a member and sends no partials.
     pub const ZERO: Self = Self(0);
 
     /// A weight of `shares` shares.

@@ -34,7 +34,7 @@ impl Ratio {
     /// One third. A Byzantine fault tolerant engine tolerates faults of less than this share of the
     /// stake.
     pub const ONE_THIRD: Self = Self { numerator: 1, denominator: 3 };
-    /// One half.
+    /// One half of the stake: the secrecy of the slow path in the standard profile.
     pub const HALF: Self = Self { numerator: 1, denominator: 2 };
     /// Two thirds. A quorum of a Byzantine fault tolerant engine has more than this share of the
     /// stake.
@@ -181,14 +181,14 @@ const fn greatest_common_divisor(a: u128, b: u128) -> u128 {
 pub enum RatioError {
     /// The denominator is zero.
     ZeroDenominator {
-        /// The given numerator.
+        /// The numerator that was given with it.
         numerator: u128,
     },
     /// The fraction is greater than one, but no set holds more than the whole stake.
     AboveOne {
         /// The given numerator, which is the larger number.
         numerator: u128,
-        /// The given denominator.
+        /// The denominator that was given with it.
         denominator: u128,
     },
     /// The text is not a fraction, or has more digits than fit into 128 bits.

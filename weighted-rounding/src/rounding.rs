@@ -180,7 +180,7 @@ impl Guarantee {
         &self.pair
     }
 
-    /// The pair's name.
+    /// The name of the pair, as the profile gave it.
     #[must_use]
     pub fn name(&self) -> &str {
         self.pair.name()

@@ -344,14 +344,14 @@ impl fmt::Display for Counterexample {
 pub enum VerifyError {
     /// There is not exactly one weight for each stake.
     Lengths {
-        /// Number of stakes.
+        /// Number of stakes in the claim.
         stakes: usize,
-        /// Number of weights.
+        /// Number of weights in the claim.
         weights: usize,
     },
     /// All stakes are zero.
     ZeroTotal {
-        /// Number of parties.
+        /// Number of parties, none of which has stake.
         parties: usize,
     },
     /// The sum of the stakes does not fit into 128 bits.
@@ -368,7 +368,7 @@ pub enum VerifyError {
     ThresholdOutOfRange {
         /// The name of the pair that it was claimed for.
         name: String,
-        /// The claimed threshold.
+        /// The threshold that was claimed for it.
         threshold: Weight,
         /// The sum of the weights.
         total: usize,

@@ -250,7 +250,7 @@ proptest! {
             Rounding::solve(stakes, &Profile::standard(), Objective::least_total()).unwrap()
         };
         let (one, other) = (solve(&stakes), solve(&moved));
-        // The same, but for who of equals has which of their weights.
+        // The same, except for which of the parties with equal stake has which weight.
         prop_assert_eq!(one.guarantees(), other.guarantees());
         let sorted = |stakes: &[Stake], rounding: &Rounding| {
             let mut pairs: Vec<(Stake, Weight)> =

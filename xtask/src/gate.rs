@@ -18,7 +18,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// A program with arguments that contain no spaces of their own.
+    /// A program with arguments, none of which contains a space.
     pub(crate) fn new(program: &str, line: &str) -> Self {
         Self {
             program: program.to_owned(),

@@ -29,6 +29,11 @@ pub(crate) const STAGES: &[Stage] = &[
         gates: http,
     },
     Stage {
+        name: "sidecar",
+        about: "engines in Go and Python call the sidecar by stubs made from its description",
+        gates: sidecar,
+    },
+    Stage {
         name: "vectors",
         about: "a model and a library in Python come to the same",
         gates: vectors,
@@ -93,7 +98,8 @@ const FUZZ_SECONDS: u32 = 10;
 /// the tests run on the other backend, and everything compiles under `features`.
 const EXTRAS: &str = "prefinal-crypto-core/serde,prefinal-crypto-core/interop-ark,\
                       prefinal-crypto-core/interop-blst,prefinal-crypto-core/interop-blstrs,\
-                      prefinal-pvss-dkg/parallel,prefinal-node/timelock,prefinal-codes/timelock";
+                      prefinal-pvss-dkg/parallel,prefinal-node/timelock,prefinal-node/validator,\
+                      prefinal-codes/timelock";
 
 /// Conversions to the types of other libraries, which no other feature changes.
 const INTEROP: &str = "interop-ark,interop-blst,interop-blstrs";
@@ -170,6 +176,14 @@ fn http() -> Result<Vec<Gate>, Failed> {
     let packages = Gate::new("npm", "ci --no-audit --no-fund").inside("node/tests/http");
     let modules = Gate::new("go", "vet .").inside("node/tests/http/go");
     Ok(vec![packages, modules, served("-- --ignored")])
+}
+
+/// The compiler of the description comes with the Python packages, Go's half of it with the module.
+fn sidecar() -> Result<Vec<Gate>, Failed> {
+    setup::go()?;
+    setup::venv("target/sidecar-python", "node/sidecar/tests/sidecar/python/requirements.txt")?;
+    let line = format!("{WORKSPACE} --test sidecar --features {EXTRAS} -- --ignored");
+    Ok(vec![Gate::cargo(&line)])
 }
 
 /// Tests of what the devnet serves. As in `tests`, so that nothing is built again.

@@ -81,7 +81,7 @@ pub(crate) fn go() -> Result<(), Failed> {
     install("go", &apt).map_err(|_| Failed(format!("go is needed; on Debian: sudo {apt}")))
 }
 
-/// Python packages in an environment of their own, below the root.
+/// Python packages in a separate environment, below the root.
 pub(crate) fn venv(path: &str, requirements: &str) -> Result<(), Failed> {
     let python = format!("{path}/bin/python3");
     if !root().join(&python).exists() {

@@ -47,7 +47,7 @@ const NOT_SHIPPED: [&str; 9] = [
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 34] = [
+const ARROWS: [(&str, &[&str]); 37] = [
     (
         "prefinal",
         &[
@@ -108,6 +108,31 @@ const ARROWS: [(&str, &[&str]); 34] = [
     ),
     ("prefinal-malachite", &["prefinal-engine", "prefinal-protocol", "prefinal-weighted-rounding"]),
     (
+        "prefinal-malachite-app",
+        &["prefinal-malachite", "prefinal-protocol", "prefinal-weighted-rounding"],
+    ),
+    (
+        "prefinal-home",
+        &[
+            "prefinal-crypto-core",
+            "prefinal-engine",
+            "prefinal-protocol",
+            "prefinal-validator",
+            "prefinal-weighted-rounding",
+        ],
+    ),
+    (
+        "prefinal-sidecar",
+        &[
+            "prefinal-beacon",
+            "prefinal-crypto-core",
+            "prefinal-driver",
+            "prefinal-engine",
+            "prefinal-protocol",
+            "prefinal-validator",
+        ],
+    ),
+    (
         "prefinal-validator",
         &[
             "prefinal-beacon",
@@ -152,13 +177,18 @@ const ARROWS: [(&str, &[&str]); 34] = [
             "prefinal-beacon",
             "prefinal-chart",
             "prefinal-crypto-core",
+            "prefinal-driver",
             "prefinal-engine",
+            "prefinal-home",
             "prefinal-journal",
             "prefinal-lab",
+            "prefinal-malachite",
+            "prefinal-malachite-app",
             "prefinal-net",
             "prefinal-protocol",
             "prefinal-pvss-dkg",
             "prefinal-registry",
+            "prefinal-sidecar",
             "prefinal-sim",
             "prefinal-timelock",
             "prefinal-validator",

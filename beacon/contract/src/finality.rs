@@ -252,7 +252,7 @@ impl Finality {
         Stake::new(others.min(silent.saturating_add(1)))
     }
 
-    /// All stake.
+    /// The stake of all parties together.
     #[must_use]
     pub const fn total(&self) -> Stake {
         Stake::new(self.total)

@@ -69,14 +69,14 @@ use prefinal_protocol::{Party, Slot, Value, View};
 
 pub use crate::binding::Binding;
 pub use crate::finality::{Amount, Finality, FinalityError, Quorum, ThresholdError};
-use crate::lost::Lost;
+use crate::lost::LostSlots;
 
 /// The sharing that a partial belongs to. It decides when the partial may leave.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
 )]
 pub enum Path {
-    /// Released on finalize.
+    /// Partials leave on finalize, when the value is final.
     Slow,
     /// Released on prefinalize under the fast sharing; the slow partial follows on finalize.
     Fast,
@@ -163,7 +163,7 @@ pub struct Standing {
     /// The latest view that this party gave up.
     pub abandoned: Option<View>,
     /// The slots that an earlier life may have released for without a record.
-    pub lost: Lost,
+    pub lost: LostSlots,
     /// The last slot that may be released early: the window after the final slots here. Without this bound,
     /// nobody could tell later how far this party was. `None` for no bound.
     pub within: Option<Slot>,
@@ -176,7 +176,7 @@ pub struct Claim {
     pub slot: Slot,
     /// The view in which the vote was cast.
     pub view: View,
-    /// The prefinalized value.
+    /// The value that the vote is for.
     pub value: Value,
     /// The final value of the slot, if the slot is final; `Some(None)` if it was skipped.
     pub finality: Option<Option<Value>>,
@@ -200,19 +200,19 @@ pub enum Withheld {
     /// Only the slow path is in use at this slot.
     #[error("no path releases on prefinalize at {slot}")]
     SlowOnly {
-        /// The slot.
+        /// The slot that was prefinalized.
         slot: Slot,
     },
     /// The beacon is switched off at this slot.
     #[error("switched off at {slot}")]
     Off {
-        /// The slot.
+        /// The slot that was prefinalized.
         slot: Slot,
     },
     /// This party holds no shares.
     #[error("{party} holds no shares")]
     NoShares {
-        /// This party.
+        /// The party that runs this beacon.
         party: Party,
     },
     /// The host has not given the content of the value.
@@ -226,7 +226,7 @@ pub enum Withheld {
     /// Rule 9: the slot's output has been revealed.
     #[error("{slot} is finished")]
     Finished {
-        /// The slot.
+        /// The slot that was prefinalized.
         slot: Slot,
     },
     /// Rule 7: the engine cannot tell the view.
@@ -235,7 +235,7 @@ pub enum Withheld {
     /// Rule 3: the vote was cast for a later slot and only implies this one.
     #[error("{slot} is prefinalized only implicitly, by a vote in {view}")]
     Implicit {
-        /// The slot.
+        /// The slot that the vote implies.
         slot: Slot,
         /// The view in which the vote was cast.
         view: View,
@@ -259,7 +259,7 @@ pub enum Withheld {
     /// Rule 5: an earlier life may have released the slot for another value.
     #[error("{slot} may have been released in a life that is not on record, {}", until(*first_free))]
     Lost {
-        /// The slot.
+        /// The slot that was prefinalized.
         slot: Slot,
         /// The first slot that no earlier life released; `None` while too few peers have said where they are.
         first_free: Option<Slot>,
@@ -267,7 +267,7 @@ pub enum Withheld {
     /// Rule 5: the slot is so far ahead that a later life could not know of the release.
     #[error("{slot} is ahead of {last}, the last within the window")]
     Ahead {
-        /// The slot.
+        /// The slot that was prefinalized.
         slot: Slot,
         /// The last slot that may leave early.
         last: Slot,
@@ -275,13 +275,13 @@ pub enum Withheld {
     /// Rule 9: the last slot number has no slot after it, so it has no output.
     #[error("{slot} is the last number there is and has no output")]
     LastSlot {
-        /// The slot.
+        /// The slot that was prefinalized.
         slot: Slot,
     },
     /// Rule 2: the slot was released for another value before.
     #[error("{slot} was released for {released}, not for {value}")]
     OtherValue {
-        /// The slot.
+        /// The slot that was prefinalized in two values.
         slot: Slot,
         /// The value that it was released for.
         released: Value,
@@ -291,7 +291,7 @@ pub enum Withheld {
     /// The slot is final with another value, or was skipped.
     #[error("{slot} is final without {value}")]
     NotFinal {
-        /// The slot.
+        /// The slot that was prefinalized.
         slot: Slot,
         /// The value that is prefinalized now.
         value: Value,
@@ -488,14 +488,14 @@ mod tests {
 
     #[test]
     fn what_a_lost_life_may_have_released_stays_back_and_what_is_on_record_does_not() {
-        let mut standing = Standing { lost: Lost::Unknown, ..Standing::default() };
+        let mut standing = Standing { lost: LostSlots::Unknown, ..Standing::default() };
         let withheld = |first_free| Err(Withheld::Lost { slot: SLOT, first_free });
         assert_eq!(early(Some(0), &standing, &claim(0)), withheld(None));
-        standing.lost = Lost::Before(SLOT.next());
+        standing.lost = LostSlots::Before(SLOT.next());
         assert_eq!(early(Some(0), &standing, &claim(0)), withheld(Some(SLOT.next())));
-        standing.lost = Lost::Before(SLOT);
+        standing.lost = LostSlots::Before(SLOT);
         assert_eq!(early(Some(0), &standing, &claim(0)), Ok(Release::First));
-        standing.lost = Lost::Unknown;
+        standing.lost = LostSlots::Unknown;
         standing.released.insert(SLOT, VALUE);
         assert_eq!(early(Some(0), &standing, &claim(0)), Ok(Release::Again));
         standing.released.insert(SLOT, OTHER);

@@ -43,7 +43,7 @@ use crate::Finality;
 
 /// The slots that a lost life may have released for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lost {
+pub enum LostSlots {
     /// No slots: this is the party's first life, with a journal that was created for it.
     #[default]
     Nothing,
@@ -85,15 +85,15 @@ impl Life {
 
     /// What may be lost at the start of this life.
     #[must_use]
-    pub const fn lost(self) -> Lost {
+    pub const fn lost(self) -> LostSlots {
         match self {
-            Self::First => Lost::Nothing,
-            Self::Later(_) => Lost::Unknown,
+            Self::First => LostSlots::Nothing,
+            Self::Later(_) => LostSlots::Unknown,
         }
     }
 }
 
-impl Lost {
+impl LostSlots {
     /// Whether a lost life may have released for the slot.
     #[must_use]
     pub fn has(self, slot: Slot) -> bool {
@@ -124,7 +124,7 @@ pub fn recollect(
     heads: &BTreeMap<Party, Slot>,
     own: Slot,
     window: u64,
-) -> Lost {
+) -> LostSlots {
     let need = finality.witnesses(me).get();
     let mut answers: Vec<(Slot, Party)> = heads.iter().map(|(peer, head)| (*head, *peer)).collect();
     answers.retain(|(_, peer)| *peer != me);
@@ -138,7 +138,7 @@ pub fn recollect(
         stake = stake.saturating_add(finality.stake(peer).get());
         furthest = furthest.max(head);
     }
-    if stake < need { Lost::Unknown } else { Lost::Before(furthest.after(window).next()) }
+    if stake < need { LostSlots::Unknown } else { LostSlots::Before(furthest.after(window).next()) }
 }
 
 #[cfg(test)]
@@ -156,7 +156,7 @@ mod tests {
         Finality::exact(&stakes, Quorum::BYZANTINE).unwrap()
     }
 
-    fn after(stakes: &[u128], heads: &[(u32, u64)]) -> Lost {
+    fn after(stakes: &[u128], heads: &[(u32, u64)]) -> LostSlots {
         let heads = heads.iter().map(|(peer, head)| (Party::new(*peer), Slot::new(*head)));
         recollect(&finality(stakes), ME, &heads.collect(), Slot::new(5), 10)
     }
@@ -166,61 +166,61 @@ mod tests {
         let seven = [1; 7];
         let mut heads: Vec<(u32, u64)> = Vec::new();
         for peer in 1..=4 {
-            assert_eq!(after(&seven, &heads), Lost::Unknown);
+            assert_eq!(after(&seven, &heads), LostSlots::Unknown);
             heads.push((peer, 100));
         }
-        assert_eq!(after(&seven, &heads), Lost::Unknown, "2f of seven");
+        assert_eq!(after(&seven, &heads), LostSlots::Unknown, "2f of seven");
         heads.push((5, 100));
-        assert_eq!(after(&seven, &heads), Lost::Before(Slot::new(111)));
+        assert_eq!(after(&seven, &heads), LostSlots::Before(Slot::new(111)));
     }
 
     /// The party's own word is of no use to it.
     #[test]
     fn its_own_answer_does_not_count() {
         let heads = [(0, 7), (1, 7), (2, 7), (3, 7), (4, 7)];
-        assert_eq!(after(&[1; 7], &heads), Lost::Unknown);
+        assert_eq!(after(&[1; 7], &heads), LostSlots::Unknown);
     }
 
     #[test]
     fn a_liar_moves_nothing() {
         // f = 2: two far ahead, and one who is not asked twice.
         let ahead = [(1, u64::MAX), (2, 100), (3, 101), (4, 102), (5, 103), (6, 104)];
-        assert_eq!(after(&[1; 7], &ahead), Lost::Before(Slot::new(115)));
+        assert_eq!(after(&[1; 7], &ahead), LostSlots::Before(Slot::new(115)));
         // Two far behind: an honest witness is among the others.
         let behind = [(1, 0), (2, 0), (3, 100), (4, 100), (5, 100), (6, 100)];
-        assert_eq!(after(&[1; 7], &behind), Lost::Before(Slot::new(111)));
+        assert_eq!(after(&[1; 7], &behind), LostSlots::Before(Slot::new(111)));
     }
 
     /// Four parties; the lost life saw slot 99 final by its own vote and those of 1 and 2. Party 3 was cut
     /// off at 20. Had more than f been enough, 3 and a liar would have been.
     #[test]
     fn one_who_was_cut_off_and_a_liar_are_no_witnesses() {
-        assert_eq!(after(&[1; 4], &[(3, 20), (1, 0)]), Lost::Unknown);
+        assert_eq!(after(&[1; 4], &[(3, 20), (1, 0)]), LostSlots::Unknown);
         let all = [(3, 20), (1, 0), (2, 100)];
-        assert_eq!(after(&[1; 4], &all), Lost::Before(Slot::new(111)));
+        assert_eq!(after(&[1; 4], &all), LostSlots::Before(Slot::new(111)));
     }
 
     #[test]
     fn its_own_records_count_if_they_are_further() {
-        assert_eq!(after(&[1; 4], &[(1, 0), (2, 0), (3, 1)]), Lost::Before(Slot::new(16)));
+        assert_eq!(after(&[1; 4], &[(1, 0), (2, 0), (3, 1)]), LostSlots::Before(Slot::new(16)));
     }
 
     #[test]
     fn who_holds_more_than_the_faulty_asks_all_others() {
         let heads = [(1, 50), (2, 60)];
-        assert_eq!(after(&[40, 30, 20, 10], &heads), Lost::Unknown);
+        assert_eq!(after(&[40, 30, 20, 10], &heads), LostSlots::Unknown);
         let all = [(1, 50), (2, 60), (3, 70)];
-        assert_eq!(after(&[40, 30, 20, 10], &all), Lost::Before(Slot::new(81)));
+        assert_eq!(after(&[40, 30, 20, 10], &all), LostSlots::Before(Slot::new(81)));
         // Alone there is nobody to ask.
-        assert_eq!(after(&[1], &[]), Lost::Before(Slot::new(16)));
+        assert_eq!(after(&[1], &[]), LostSlots::Before(Slot::new(16)));
     }
 
     #[test]
     fn slots_end() {
         let last = [(1, u64::MAX), (2, u64::MAX), (3, u64::MAX)];
-        assert_eq!(after(&[1; 4], &last), Lost::Before(Slot::new(u64::MAX)));
-        assert!(Lost::Unknown.has(Slot::new(0)) && !Lost::Nothing.has(Slot::new(0)));
-        assert!(Lost::Before(Slot::new(3)).has(Slot::new(2)));
-        assert!(!Lost::Before(Slot::new(3)).has(Slot::new(3)));
+        assert_eq!(after(&[1; 4], &last), LostSlots::Before(Slot::new(u64::MAX)));
+        assert!(LostSlots::Unknown.has(Slot::new(0)) && !LostSlots::Nothing.has(Slot::new(0)));
+        assert!(LostSlots::Before(Slot::new(3)).has(Slot::new(2)));
+        assert!(!LostSlots::Before(Slot::new(3)).has(Slot::new(3)));
     }
 }

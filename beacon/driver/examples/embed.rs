@@ -25,7 +25,7 @@ use prefinal_beacon::{Beacon, Bls, Effect, Message, Reveal, Slot, Value, View};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::drand::RoundNumber;
 use prefinal_crypto_core::threshold;
-use prefinal_driver::{Driver, MessageError, Options, Stopped};
+use prefinal_driver::{Driver, MessageError, Options, StopReason};
 use prefinal_journal::{Journal, JournalError};
 use sha2::{Digest, Sha256};
 
@@ -151,7 +151,7 @@ impl Engine {
 
     /// Only a stopped beacon is an error for the engine. A beacon without room drops the message and asks
     /// again for what it lacks. A link that is allowed to wait could stop reading for a while.
-    fn deliver(&self, from: Party, message: Message<Bls>) -> Result<(), Stopped> {
+    fn deliver(&self, from: Party, message: Message<Bls>) -> Result<(), StopReason> {
         match self.driver.on_message(from, message) {
             Err(MessageError::Stopped(why)) => Err(why),
             Ok(())
@@ -168,7 +168,7 @@ impl Engine {
         }
     }
 
-    fn abandon_for(&mut self, attempt: u32) -> Result<(), Stopped> {
+    fn abandon_for(&mut self, attempt: u32) -> Result<(), StopReason> {
         // BEACON 4: before the timeout is signed.
         self.driver.on_view_abandoned(self.view)?;
         self.enter(View::new(self.view.slot, attempt));
@@ -216,7 +216,7 @@ impl Engine {
     }
 
     /// Commits of later slots may have come before those of this one.
-    fn finalize(&mut self) -> Result<(), Stopped> {
+    fn finalize(&mut self) -> Result<(), StopReason> {
         let is_final = |slot, what: &(View, Value, bool), who: &BTreeSet<Party>| {
             what.0.slot == slot && what.2 && who.len() >= QUORUM
         };

@@ -18,7 +18,7 @@ use prefinal_crypto_core::context::EpochId;
 use prefinal_protocol::{Machine, Recipient};
 
 /// A machine that takes events of an engine and messages of peers, and gives its heavy work to a pool.
-pub trait Driven: Machine<Record: Records, Effect: Send> + Send + 'static {
+pub trait DrivenMachine: Machine<Record: Records, Effect: Send> + Send + 'static {
     /// A message between peers, as the network carries it.
     type Message: BorshSerialize + Send;
     /// Work for the pool, as plain data.
@@ -117,7 +117,7 @@ pub trait Records: BorshSerialize + BorshDeserialize + Send {}
 
 impl<R: BorshSerialize + BorshDeserialize + Send> Records for R {}
 
-impl<S: Scheme> Driven for Beacon<S> {
+impl<S: Scheme> DrivenMachine for Beacon<S> {
     type Message = Message<S>;
     type Job = prefinal_beacon::Job<S>;
     type Verdict = prefinal_beacon::Verdict<S>;
@@ -193,7 +193,7 @@ impl<S: Scheme> Driven for Beacon<S> {
     }
 }
 
-impl<L: Channels> Driven for Stack<L>
+impl<L: Channels> DrivenMachine for Stack<L>
 where
     L::Epochs: Send,
     L::Effect: Send,

@@ -11,13 +11,13 @@ use prefinal_beacon::{Record, Slot, Value, View};
 use prefinal_crypto_core::access::Party;
 use prefinal_journal::{Journal, JournalError, Journaled, OpenError};
 
-use crate::driven::Driven;
-use crate::error::{MessageError, Stopped};
+use crate::driven::DrivenMachine;
+use crate::error::{MessageError, StopReason};
 use crate::options::{Figures, Options};
 use crate::pool::Pool;
 use crate::shared::Shared;
 
-/// Why [`Driver::start`] fails.
+/// Why [`Driver::start`] made no driver.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError<E> {
@@ -53,23 +53,23 @@ impl<E> StartError<E> {
 /// A machine that threads and tasks can call: a [`Beacon`](prefinal_beacon::Beacon), a
 /// [`Stack`](prefinal_beacon::stack::Stack), or a machine that also generates keys. Clones are handles of the
 /// same machine. When the last handle is dropped, the machine is dropped and the stream of its effects ends.
-pub struct Driver<M: Driven> {
+pub struct Driver<M: DrivenMachine> {
     shared: Arc<Shared<M>>,
 }
 
-impl<M: Driven> Clone for Driver<M> {
+impl<M: DrivenMachine> Clone for Driver<M> {
     fn clone(&self) -> Self {
         Self { shared: Arc::clone(&self.shared) }
     }
 }
 
-impl<M: Driven> fmt::Debug for Driver<M> {
+impl<M: DrivenMachine> fmt::Debug for Driver<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Driver").finish_non_exhaustive()
     }
 }
 
-impl<M: Driven> Driver<M> {
+impl<M: DrivenMachine> Driver<M> {
     /// Starts a machine that continues where its journal ends. `build` makes the machine from the records
     /// in the journal.
     ///
@@ -103,7 +103,7 @@ impl<M: Driven> Driver<M> {
         let (sender, effects) = async_channel::unbounded();
         let shared = Arc::new(Shared::new(machine, Box::new(pool), sender, options));
         match shared.urgent(|running| shared.begin(running)) {
-            Err(Stopped::Journal(error)) => Err(StartError::Journal(error)),
+            Err(StopReason::Journal(error)) => Err(StartError::Journal(error)),
             // No handle exists yet, so no caller can have asked the driver to stop.
             _ => Ok((Self { shared }, effects)),
         }
@@ -117,13 +117,13 @@ impl<M: Driven> Driver<M> {
     /// is entered there, so that one write makes both durable.
     ///
     /// # Errors
-    /// [`Stopped`]. The vote then goes out without a message.
+    /// [`StopReason`]. The vote then goes out without a message.
     pub fn on_prefinalize(
         &self,
         slot: Slot,
         view: View,
         value: Value,
-    ) -> Result<Option<M::Message>, Stopped> {
+    ) -> Result<Option<M::Message>, StopReason> {
         self.shared.urgent(|running| {
             let mut early = None;
             let input = M::prefinalized(slot, view, value);
@@ -143,25 +143,25 @@ impl<M: Driven> Driver<M> {
     /// Call it when the engine knows that the slot is final. `block` is `None` if the slot was skipped.
     ///
     /// # Errors
-    /// [`Stopped`]. Report the slot again after the restart.
-    pub fn on_finalize(&self, slot: Slot, block: Option<M::Block>) -> Result<(), Stopped> {
+    /// [`StopReason`]. Report the slot again after the restart.
+    pub fn on_finalize(&self, slot: Slot, block: Option<M::Block>) -> Result<(), StopReason> {
         self.tell(M::finalized(slot, block))
     }
 
     /// Call it when this party is about to sign a timeout or nullify for this view.
     ///
     /// # Errors
-    /// [`Stopped`]. Then nothing may be signed: after a restart this party might release a partial that
+    /// [`StopReason`]. Then nothing may be signed: after a restart this party might release a partial that
     /// the signature forbids.
-    pub fn on_view_abandoned(&self, view: View) -> Result<(), Stopped> {
+    pub fn on_view_abandoned(&self, view: View) -> Result<(), StopReason> {
         self.tell(M::abandoned(view))
     }
 
     /// Gives the machine any other input: a late key, a switch, a slot's content.
     ///
     /// # Errors
-    /// [`Stopped`]. If the machine refuses the input, the refusal comes back as an effect.
-    pub fn tell(&self, input: M::Input) -> Result<(), Stopped> {
+    /// [`StopReason`]. If the machine refuses the input, the refusal comes back as an effect.
+    pub fn tell(&self, input: M::Input) -> Result<(), StopReason> {
         self.shared.urgent(|running| self.shared.step(running, input, Some))
     }
 
@@ -170,8 +170,8 @@ impl<M: Driven> Driver<M> {
     /// follow from the call are durable. `act` must not poll the machine.
     ///
     /// # Errors
-    /// [`Stopped`]. Whether the call took effect is known only after the restart.
-    pub fn change<T>(&self, act: impl FnOnce(&mut M) -> T) -> Result<T, Stopped> {
+    /// [`StopReason`]. Whether the call took effect is known only after the restart.
+    pub fn change<T>(&self, act: impl FnOnce(&mut M) -> T) -> Result<T, StopReason> {
         self.shared.urgent(|running| self.shared.change(running, act))
     }
 
@@ -196,8 +196,8 @@ impl<M: Driven> Driver<M> {
     /// [`Limits::retry`](prefinal_beacon::Limits::retry), or when [`next_tick`](Self::next_tick) says so.
     ///
     /// # Errors
-    /// [`Stopped`], if the driver has stopped.
-    pub fn tick(&self) -> Result<(), Stopped> {
+    /// [`StopReason`], if the driver has stopped.
+    pub fn tick(&self) -> Result<(), StopReason> {
         self.shared.urgent(|running| self.shared.tick(running))
     }
 
@@ -205,14 +205,14 @@ impl<M: Driven> Driver<M> {
     /// `None` if no tick is due. Every callback may bring the time closer.
     ///
     /// # Errors
-    /// [`Stopped`], if the driver has stopped.
-    pub fn next_tick(&self) -> Result<Option<Duration>, Stopped> {
+    /// [`StopReason`], if the driver has stopped.
+    pub fn next_tick(&self) -> Result<Option<Duration>, StopReason> {
         self.shared.urgent(|running| Ok(self.shared.next_tick(running)))
     }
 
     /// Calls [`tick`](Self::tick) at this pace on the calling thread, until the driver stops. Gives the
     /// reason why it stopped.
-    pub fn run_clock(&self, pace: Duration) -> Stopped {
+    pub fn run_clock(&self, pace: Duration) -> StopReason {
         loop {
             thread::sleep(pace);
             if let Err(why) = self.tick() {
@@ -224,8 +224,8 @@ impl<M: Driven> Driver<M> {
     /// Figures about the running driver, for monitoring.
     ///
     /// # Errors
-    /// [`Stopped`], if the driver has stopped.
-    pub fn figures(&self) -> Result<Figures, Stopped> {
+    /// [`StopReason`], if the driver has stopped.
+    pub fn figures(&self) -> Result<Figures, StopReason> {
         self.shared.urgent(|running| Ok(self.shared.figures(running)))
     }
 
@@ -235,7 +235,7 @@ impl<M: Driven> Driver<M> {
     ///
     /// # Errors
     /// If the journal fails, or the driver had stopped for another reason before.
-    pub fn shut_down(&self) -> Result<(), Stopped> {
+    pub fn shut_down(&self) -> Result<(), StopReason> {
         self.shared.shut_down()
     }
 }
@@ -248,7 +248,7 @@ struct Claims {
 }
 
 /// Changes the records so that they say: nothing was revealed after the last slot that was read.
-fn forget_reveals<M: Driven>(records: &mut [M::Record], read: Slot) -> Claims {
+fn forget_reveals<M: DrivenMachine>(records: &mut [M::Record], read: Slot) -> Claims {
     let mut claims = Claims { read, finals: BTreeMap::new(), heads: BTreeMap::new() };
     for record in records {
         match M::beacon_record(record) {
@@ -268,7 +268,7 @@ fn forget_reveals<M: Driven>(records: &mut [M::Record], read: Slot) -> Claims {
 
 impl Claims {
     /// Checks that every slot to be revealed again is in the journal. A missing one would block all after it.
-    fn check<M: Driven, E>(&self, machine: &M) -> Result<(), StartError<E>> {
+    fn check<M: DrivenMachine, E>(&self, machine: &M) -> Result<(), StartError<E>> {
         for (channel, last) in &self.heads {
             let Some(first) = machine.first(*channel) else { continue };
             let next = self.read.next().max(first);

@@ -6,7 +6,7 @@ use prefinal_journal::JournalError;
 /// Why a driver has stopped. It takes no more calls.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Stopped {
+pub enum StopReason {
     /// The caller shut it down.
     #[error("the driver was shut down")]
     ShutDown,
@@ -24,7 +24,7 @@ pub enum Stopped {
     Panicked,
 }
 
-impl Stopped {
+impl StopReason {
     /// The error's code: stable, for programs; the text is for people and may change.
     #[must_use]
     pub const fn code(&self) -> &'static str {
@@ -85,7 +85,7 @@ pub enum MessageError {
     },
     /// The driver has stopped and takes no messages.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] StopReason),
 }
 
 impl MessageError {

@@ -10,18 +10,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
 
-use crate::driven::Driven;
+use crate::driven::DrivenMachine;
 use crate::error::MessageError;
 use crate::jobs::{Number, Ordered};
 
 /// Something for the machine to handle.
-pub(crate) enum Letter<M: Driven> {
+pub(crate) enum Letter<M: DrivenMachine> {
     Verdict(Number, M::Verdict),
     Message(Party, M::Message),
 }
 
 /// The queues. Each operation locks them for a short time only.
-pub(crate) struct Inbox<M: Driven> {
+pub(crate) struct Inbox<M: DrivenMachine> {
     queues: Mutex<Queues<M>>,
     /// How many messages of one peer may wait.
     per_peer: usize,
@@ -34,13 +34,13 @@ struct Waiting {
     bytes: usize,
 }
 
-struct Waiter<M: Driven> {
+struct Waiter<M: DrivenMachine> {
     from: Party,
     message: M::Message,
     bytes: usize,
 }
 
-struct Queues<M: Driven> {
+struct Queues<M: DrivenMachine> {
     verdicts: VecDeque<(Number, M::Verdict)>,
     lost: Vec<Number>,
     jobs: VecDeque<Ordered<M>>,
@@ -51,7 +51,7 @@ struct Queues<M: Driven> {
     dropped: u64,
 }
 
-impl<M: Driven> Inbox<M> {
+impl<M: DrivenMachine> Inbox<M> {
     pub(crate) fn new(per_peer: usize) -> Self {
         let queues = Queues {
             verdicts: VecDeque::new(),

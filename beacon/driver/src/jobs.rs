@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use prefinal_protocol::Instant;
 
-use crate::driven::Driven;
+use crate::driven::DrivenMachine;
 
 /// Numbers the jobs in the order in which they were first handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Number(u64);
 
 /// A job for the pool.
-pub(crate) struct Ordered<M: Driven> {
+pub(crate) struct Ordered<M: DrivenMachine> {
     pub(crate) number: Number,
     pub(crate) job: Arc<M::Job>,
     /// Whether a verdict came. A copy that starts later does nothing.
@@ -27,7 +27,7 @@ pub(crate) struct Ordered<M: Driven> {
 }
 
 /// Jobs without a verdict.
-pub(crate) struct Jobs<M: Driven> {
+pub(crate) struct Jobs<M: DrivenMachine> {
     out: BTreeMap<Number, Out<M>>,
     next: u64,
     patience: Duration,
@@ -35,14 +35,14 @@ pub(crate) struct Jobs<M: Driven> {
     repeated: u64,
 }
 
-struct Out<M: Driven> {
+struct Out<M: DrivenMachine> {
     job: Arc<M::Job>,
     done: Arc<AtomicBool>,
     /// When the job is handed out again if no verdict has come.
     again: Instant,
 }
 
-impl<M: Driven> Jobs<M> {
+impl<M: DrivenMachine> Jobs<M> {
     pub(crate) const fn new(patience: Duration, pause: Duration) -> Self {
         Self { out: BTreeMap::new(), next: 0, patience, pause, repeated: 0 }
     }

@@ -66,7 +66,7 @@
 //!  network  on_message ──► inbox, bounded for each peer ───────┤        │      ▲
 //!  timer    tick ──────────────────────────────────────────────┘        └ jobs ┘ pool
 //! ```
-//! The machine can be any type that implements [`Driven`]:
+//! The machine can be any type that implements [`DrivenMachine`]:
 //!
 //! | machine | what it runs | how the committee changes |
 //! |---|---|---|
@@ -121,9 +121,9 @@ mod shared;
 #[doc = include_str!("guide.md")]
 pub mod guide {}
 
-pub use crate::driven::{Driven, Records, Summary};
+pub use crate::driven::{DrivenMachine, Records, Summary};
 pub use crate::driver::{Driver, StartError};
-pub use crate::error::{MessageError, Stopped};
+pub use crate::error::{MessageError, StopReason};
 pub use crate::options::{Figures, Options};
 pub use crate::pool::{Pool, Task};
 pub use async_channel::Receiver;

@@ -21,15 +21,15 @@ use prefinal_crypto_core::context::EpochId;
 use prefinal_journal::{Journal, Journaled};
 use prefinal_protocol::Instant;
 
-use crate::driven::Driven;
-use crate::error::Stopped;
+use crate::driven::DrivenMachine;
+use crate::error::StopReason;
 use crate::inbox::{Inbox, Letter};
 use crate::jobs::{Jobs, Number, Ordered};
 use crate::options::{Figures, Options};
 use crate::pool::Pool;
 
 /// What all clones of a driver share.
-pub(crate) struct Shared<M: Driven> {
+pub(crate) struct Shared<M: DrivenMachine> {
     state: Mutex<State<M>>,
     pub(crate) inbox: Inbox<M>,
     /// How many of the engine's callbacks wait for the lock.
@@ -47,22 +47,22 @@ pub(crate) struct Shared<M: Driven> {
     started: time::Instant,
 }
 
-enum State<M: Driven> {
+enum State<M: DrivenMachine> {
     Running(Box<Running<M>>),
-    Stopped(Stopped),
+    Stopped(StopReason),
 }
 
 /// A machine with its journal.
 pub(crate) type Machine<M> = Journaled<M, Box<dyn Journal + Send>>;
 
-pub(crate) struct Running<M: Driven> {
+pub(crate) struct Running<M: DrivenMachine> {
     machine: Machine<M>,
     jobs: Jobs<M>,
     /// The epoch and the number of parties that the inbox has room for.
     room: Option<(EpochId, usize)>,
 }
 
-impl<M: Driven> Shared<M> {
+impl<M: DrivenMachine> Shared<M> {
     pub(crate) fn new(
         machine: Machine<M>,
         pool: Box<dyn Pool>,
@@ -88,8 +88,8 @@ impl<M: Driven> Shared<M> {
     /// Waits for the lock and acts on the machine, before any waiting messages.
     pub(crate) fn urgent<T>(
         self: &Arc<Self>,
-        act: impl FnOnce(&mut Running<M>) -> Result<T, Stopped>,
-    ) -> Result<T, Stopped> {
+        act: impl FnOnce(&mut Running<M>) -> Result<T, StopReason>,
+    ) -> Result<T, StopReason> {
         self.urgent.fetch_add(1, SeqCst);
         let locked = self.state.lock();
         self.urgent.fetch_sub(1, SeqCst);
@@ -106,14 +106,14 @@ impl<M: Driven> Shared<M> {
         running: &mut Running<M>,
         input: M::Input,
         mut keep: impl FnMut(M::Effect) -> Option<M::Effect>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), StopReason> {
         let now = self.now();
         running.machine.handle(now, input)?;
         self.carry_out(running, now, &mut keep)
     }
 
     /// Carries out what the machine wants done before its first event.
-    pub(crate) fn begin(&self, running: &mut Running<M>) -> Result<(), Stopped> {
+    pub(crate) fn begin(&self, running: &mut Running<M>) -> Result<(), StopReason> {
         let now = self.now();
         if let Some(input) = M::start() {
             running.machine.handle(now, input)?;
@@ -126,7 +126,7 @@ impl<M: Driven> Shared<M> {
         &self,
         running: &mut Running<M>,
         act: impl FnOnce(&mut M) -> T,
-    ) -> Result<T, Stopped> {
+    ) -> Result<T, StopReason> {
         let done = running.machine.change(act)?;
         self.carry_out(running, self.now(), &mut Some)?;
         // Channels may come to an epoch one after another.
@@ -135,7 +135,7 @@ impl<M: Driven> Shared<M> {
     }
 
     /// Hands lost jobs out again and tells the machine that time has passed.
-    pub(crate) fn tick(&self, running: &mut Running<M>) -> Result<(), Stopped> {
+    pub(crate) fn tick(&self, running: &mut Running<M>) -> Result<(), StopReason> {
         let now = self.now();
         for number in self.inbox.take_lost() {
             running.jobs.lost(now, number);
@@ -156,12 +156,12 @@ impl<M: Driven> Shared<M> {
     }
 
     /// Makes everything durable and refuses every later call.
-    pub(crate) fn shut_down(&self) -> Result<(), Stopped> {
+    pub(crate) fn shut_down(&self) -> Result<(), StopReason> {
         let locked = self.state.lock();
         let mut state = locked.unwrap_or_else(|poisoned| self.broken(poisoned));
-        match std::mem::replace(&mut *state, State::Stopped(Stopped::ShutDown)) {
+        match std::mem::replace(&mut *state, State::Stopped(StopReason::ShutDown)) {
             State::Running(running) => {
-                let closed = running.machine.close().map_err(Stopped::from);
+                let closed = running.machine.close().map_err(StopReason::from);
                 if let Err(why) = &closed {
                     *state = State::Stopped(why.clone());
                 }
@@ -170,7 +170,7 @@ impl<M: Driven> Shared<M> {
             }
             State::Stopped(why) => {
                 *state = State::Stopped(why.clone());
-                if matches!(why, Stopped::ShutDown) { Ok(()) } else { Err(why) }
+                if matches!(why, StopReason::ShutDown) { Ok(()) } else { Err(why) }
             }
         }
     }
@@ -191,14 +191,14 @@ impl<M: Driven> Shared<M> {
     }
 
     /// Why the driver has stopped; `None` while it runs. Does not wait while the stream is open.
-    pub(crate) fn stopped(&self) -> Option<Stopped> {
+    pub(crate) fn stopped(&self) -> Option<StopReason> {
         if !self.effects.is_closed() {
             return None;
         }
         let locked = self.state.lock();
         let state = locked.unwrap_or_else(|poisoned| self.broken(poisoned));
         Some(match &*state {
-            State::Running(_) => Stopped::Unheard,
+            State::Running(_) => StopReason::Unheard,
             State::Stopped(why) => why.clone(),
         })
     }
@@ -223,8 +223,8 @@ impl<M: Driven> Shared<M> {
     fn act<T>(
         &self,
         state: &mut State<M>,
-        act: impl FnOnce(&mut Running<M>) -> Result<T, Stopped>,
-    ) -> Result<T, Stopped> {
+        act: impl FnOnce(&mut Running<M>) -> Result<T, StopReason>,
+    ) -> Result<T, StopReason> {
         let running = match state {
             State::Running(running) => running,
             State::Stopped(why) => return Err(why.clone()),
@@ -250,7 +250,7 @@ impl<M: Driven> Shared<M> {
     ) -> MutexGuard<'a, State<M>> {
         let mut state = poisoned.into_inner();
         if matches!(*state, State::Running(_)) {
-            *state = State::Stopped(Stopped::Panicked);
+            *state = State::Stopped(StopReason::Panicked);
             self.silence();
         }
         state
@@ -261,7 +261,7 @@ impl<M: Driven> Shared<M> {
         running: &mut Running<M>,
         now: Instant,
         keep: &mut impl FnMut(M::Effect) -> Option<M::Effect>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), StopReason> {
         while let Some(effect) = running.machine.poll()? {
             let Some(effect) = keep(effect) else { continue };
             match running.machine.machine().job(effect) {
@@ -269,12 +269,12 @@ impl<M: Driven> Shared<M> {
                     self.inbox.job(running.jobs.order(now, job));
                     self.jobs_out.store(running.jobs.len(), SeqCst);
                 }
-                Err(other) => self.effects.try_send(other).map_err(|_| Stopped::Unheard)?,
+                Err(other) => self.effects.try_send(other).map_err(|_| StopReason::Unheard)?,
             }
         }
         let machine = running.machine.machine();
         if let Some(why) = machine.halted() {
-            return Err(Stopped::Halted(why));
+            return Err(StopReason::Halted(why));
         }
         if running.room != Some((machine.newest(), machine.senders())) {
             self.set_rooms(running);
@@ -319,7 +319,7 @@ impl<M: Driven> Shared<M> {
         }
     }
 
-    fn open(&self, running: &mut Running<M>, letter: Letter<M>) -> Result<(), Stopped> {
+    fn open(&self, running: &mut Running<M>, letter: Letter<M>) -> Result<(), StopReason> {
         match letter {
             Letter::Message(from, message) => self.step(running, M::received(from, message), Some),
             Letter::Verdict(number, verdict) => {
@@ -352,7 +352,7 @@ impl<M: Driven> Shared<M> {
     }
 }
 
-impl<M: Driven> Shared<M> {
+impl<M: DrivenMachine> Shared<M> {
     fn hand_out_turn(self: &Arc<Self>) {
         self.turn_out.store(true, SeqCst);
         let turn = Turn(Arc::downgrade(self));
@@ -370,9 +370,9 @@ impl<M: Driven> Shared<M> {
 
 /// A turn on the pool. It is out until the pool starts it or drops it. If the pool does neither, each call
 /// still handles a turn.
-struct Turn<M: Driven>(Weak<Shared<M>>);
+struct Turn<M: DrivenMachine>(Weak<Shared<M>>);
 
-impl<M: Driven> Drop for Turn<M> {
+impl<M: DrivenMachine> Drop for Turn<M> {
     fn drop(&mut self) {
         if let Some(shared) = self.0.upgrade() {
             shared.turn_out.store(false, SeqCst);
@@ -381,13 +381,13 @@ impl<M: Driven> Drop for Turn<M> {
 }
 
 /// Brings a job's verdict back, or reports that the job was lost. Does nothing if the driver is gone.
-struct Ticket<M: Driven> {
+struct Ticket<M: DrivenMachine> {
     shared: Weak<Shared<M>>,
     number: Number,
     open: bool,
 }
 
-impl<M: Driven> Ticket<M> {
+impl<M: DrivenMachine> Ticket<M> {
     fn is_wanted(&self) -> bool {
         self.shared.upgrade().is_some_and(|shared| !shared.effects.is_closed())
     }
@@ -401,7 +401,7 @@ impl<M: Driven> Ticket<M> {
     }
 }
 
-impl<M: Driven> Drop for Ticket<M> {
+impl<M: DrivenMachine> Drop for Ticket<M> {
     fn drop(&mut self) {
         if let Some(shared) = self.shared.upgrade().filter(|_| self.open) {
             shared.inbox.lost(self.number);

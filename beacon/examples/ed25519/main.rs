@@ -7,7 +7,7 @@ mod scheme;
 use std::error::Error;
 
 use ed25519_consensus::SigningKey;
-use prefinal_beacon::laws::{Dealt, Sample};
+use prefinal_beacon::laws::{DealtCommittee, Sample};
 use prefinal_beacon::{
     Beacon, Binding, Config, Effect, Finality, Input, Life, Limits, Output, Path, Paths, Quorum,
     Sharing, Slot, Value, View,
@@ -30,17 +30,17 @@ struct Dealer;
 impl Sample for Dealer {
     type Scheme = Ed25519;
 
-    fn deal(&self, number: u8, _: Path) -> Dealt<Ed25519> {
+    fn deal(&self, number: u8, _: Path) -> DealtCommittee<Ed25519> {
         let keys = [0, 1, 2, 3].map(|party| SigningKey::from([16 * number + party; 32]));
         let voters = keys.iter().map(SigningKey::verification_key).zip(STAKES).collect();
         let secrets = (0..).map(Party::new).zip(keys.map(Key)).collect();
         // More than two thirds of the stake.
-        Dealt { committee: Voters(voters, 67), secrets, late_keys: Vec::new() }
+        DealtCommittee { committee: Voters(voters, 67), secrets, late_keys: Vec::new() }
     }
 }
 
 fn beacon(me: Party) -> Result<Beacon<Ed25519>, Box<dyn Error>> {
-    let Dealt { committee, mut secrets, .. } = Dealer.deal(0, Path::Tight);
+    let DealtCommittee { committee, mut secrets, .. } = Dealer.deal(0, Path::Tight);
     let config = Config {
         context: CONTEXT,
         me,

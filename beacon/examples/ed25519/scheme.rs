@@ -4,9 +4,9 @@ use std::fmt;
 
 use ed25519_consensus::{SigningKey, VerificationKey};
 use prefinal_beacon::{
-    Binding, Combined, ConfigError, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey,
-    OutputError, PartialsError, Path, Scheme, ShapeError, Sharing, Slot, Statement, Value,
-    check_weight,
+    Binding, ConfigError, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey,
+    OutputError, PartialsError, Path, ProvenOutput, Scheme, ShapeError, Sharing, Slot, Statement,
+    Value, check_weight,
 };
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Context;
@@ -83,10 +83,10 @@ impl Function for Ed25519 {
         it: &Voters,
         said: &Statement,
         given: &Signatures,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         check_weight::<Self>(it, given)?;
         Self::verify(it, said, given)?;
-        Ok(Combined { output: *said, proof: given.clone() })
+        Ok(ProvenOutput { output: *said, proof: given.clone() })
     }
     fn show(_: &Statement, proof: &Signatures) -> Signatures {
         proof.clone()
@@ -98,7 +98,7 @@ impl Function for Ed25519 {
         it: &Voters,
         said: &Statement,
         shown: &Signatures,
-    ) -> Result<Combined<Self>, OutputError> {
+    ) -> Result<ProvenOutput<Self>, OutputError> {
         Self::combine(it, said, shown).map_err(|_| OutputError::False)
     }
     fn check_binding(_: &Voters, _: Path, binding: Binding) -> Checked {

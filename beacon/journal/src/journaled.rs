@@ -211,7 +211,8 @@ where
 }
 
 fn encode<R: BorshSerialize>(record: &R) -> Result<Vec<u8>, JournalError> {
-    borsh::to_vec(record).map_err(|error| JournalError::storage(crate::Doing::Append, error))
+    borsh::to_vec(record)
+        .map_err(|error| JournalError::storage(crate::JournalOperation::Append, error))
 }
 
 fn decode<R: BorshDeserialize>((index, bytes): (usize, &Vec<u8>)) -> Result<R, JournalError> {

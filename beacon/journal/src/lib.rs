@@ -139,4 +139,4 @@ pub use crate::journaled::{Journaled, OpenError};
 pub use crate::memory::Memory;
 #[cfg(feature = "redb")]
 pub use crate::redb::{KeyJournal, Redb};
-pub use crate::storage::{Doing, Journal, JournalError, Trouble};
+pub use crate::storage::{Journal, JournalError, JournalOperation, Trouble};

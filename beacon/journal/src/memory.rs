@@ -12,7 +12,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// An empty journal.
+    /// A journal without records. It is lost with the process.
     #[must_use]
     pub const fn new() -> Self {
         Self { durable: Vec::new(), fresh: Vec::new() }

@@ -30,7 +30,7 @@ use ::redb::{
     TableDefinition, TableError, TransactionError,
 };
 
-use crate::storage::{Doing, Journal, JournalError, Trouble, of_kind};
+use crate::storage::{Journal, JournalError, JournalOperation, Trouble, of_kind};
 
 const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records");
 const OWNER: TableDefinition<'_, (), &str> = TableDefinition::new("owner");
@@ -66,7 +66,8 @@ impl Redb {
     /// # Errors
     /// If there is such a file already, or if it cannot be written.
     pub fn create(path: &Path, owner: &str) -> Result<Self, JournalError> {
-        Self::found(path, owner).map_err(|cause| JournalError::storage(Doing::Create, cause))?;
+        Self::found(path, owner)
+            .map_err(|cause| JournalError::storage(JournalOperation::Create, cause))?;
         Self::open(path, owner)
     }
 
@@ -75,7 +76,7 @@ impl Redb {
     /// # Errors
     /// If there is none, if it has another owner, if another process has it open, or if it is damaged.
     pub fn open(path: &Path, owner: &str) -> Result<Self, JournalError> {
-        let failed = |cause: Cause| JournalError::storage(Doing::Open, cause);
+        let failed = |cause: Cause| JournalError::storage(JournalOperation::Open, cause);
         let mut builder = Builder::new();
         builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
         let database = builder.open(path).map_err(|cause| failed(cause.into()))?;
@@ -92,7 +93,7 @@ impl Redb {
     /// # Errors
     /// If it has another owner, or if it cannot be read.
     pub fn within(database: Database, owner: &str) -> Result<Self, JournalError> {
-        let failed = |cause| JournalError::storage(Doing::Open, cause);
+        let failed = |cause| JournalError::storage(JournalOperation::Open, cause);
         let got = match read_owner(&database).map_err(failed)? {
             Some(got) => got,
             None => {
@@ -125,7 +126,7 @@ impl Redb {
     /// If the journal was used before and is not there, is of somebody else, in use or damaged, or one of the
     /// two files cannot be written.
     pub fn for_keys(&self, path: &Path, owner: &str) -> Result<KeyJournal, JournalError> {
-        let failed = |cause: Cause| JournalError::storage(Doing::Create, cause);
+        let failed = |cause: Cause| JournalError::storage(JournalOperation::Create, cause);
         let is_marked = is_used(&self.database, owner).map_err(failed)?;
         if fs::exists(path).map_err(|cause| failed(cause.into()))? {
             let journal = Self::open(path, owner)?;
@@ -222,18 +223,18 @@ impl Journal for Redb {
         if self.fresh.is_empty() {
             return Ok(());
         }
-        self.commit().map_err(|cause| JournalError::storage(Doing::Sync, cause))
+        self.commit().map_err(|cause| JournalError::storage(JournalOperation::Sync, cause))
     }
 
     fn replay(&mut self) -> Result<Vec<Vec<u8>>, JournalError> {
         let mut records =
-            self.read().map_err(|cause| JournalError::storage(Doing::Replay, cause))?;
+            self.read().map_err(|cause| JournalError::storage(JournalOperation::Replay, cause))?;
         records.extend(self.fresh.iter().cloned());
         Ok(records)
     }
 
     fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError> {
-        self.swap(records).map_err(|cause| JournalError::storage(Doing::Replace, cause))
+        self.swap(records).map_err(|cause| JournalError::storage(JournalOperation::Replace, cause))
     }
 }
 

@@ -39,23 +39,26 @@ pub trait Journal {
 /// is written or read.
 impl<J: Journal + ?Sized> Journal for Arc<Mutex<J>> {
     fn append(&mut self, record: &[u8]) -> Result<(), JournalError> {
-        held(self, Doing::Append)?.append(record)
+        held(self, JournalOperation::Append)?.append(record)
     }
 
     fn sync(&mut self) -> Result<(), JournalError> {
-        held(self, Doing::Sync)?.sync()
+        held(self, JournalOperation::Sync)?.sync()
     }
 
     fn replay(&mut self) -> Result<Vec<Vec<u8>>, JournalError> {
-        held(self, Doing::Replay)?.replay()
+        held(self, JournalOperation::Replay)?.replay()
     }
 
     fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError> {
-        held(self, Doing::Replace)?.replace(records)
+        held(self, JournalOperation::Replace)?.replace(records)
     }
 }
 
-fn held<J: ?Sized>(journal: &Mutex<J>, doing: Doing) -> Result<MutexGuard<'_, J>, JournalError> {
+fn held<J: ?Sized>(
+    journal: &Mutex<J>,
+    doing: JournalOperation,
+) -> Result<MutexGuard<'_, J>, JournalError> {
     journal.lock().map_err(|_| JournalError::storage(doing, "a thread panicked while it wrote"))
 }
 
@@ -79,7 +82,7 @@ impl<J: Journal + ?Sized> Journal for Box<J> {
 
 /// What a journal was doing when it failed. Part of [`JournalError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
+pub enum JournalOperation {
     /// Creating a new journal.
     Create,
     /// Opening an existing journal.
@@ -94,7 +97,7 @@ pub enum Doing {
     Replace,
 }
 
-impl fmt::Display for Doing {
+impl fmt::Display for JournalOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Create => "be created",
@@ -115,7 +118,7 @@ pub enum JournalError {
     #[error("journal cannot {doing}: {cause}")]
     Storage {
         /// What the journal was doing.
-        doing: Doing,
+        doing: JournalOperation,
         /// The error of the storage.
         cause: Arc<dyn Error + Send + Sync>,
     },
@@ -165,7 +168,10 @@ impl JournalError {
 
 impl JournalError {
     /// An error of the storage under the journal.
-    pub fn storage(doing: Doing, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    pub fn storage(
+        doing: JournalOperation,
+        cause: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
         Self::Storage { doing, cause: Arc::from(cause.into()) }
     }
     /// What kind of trouble it is. A program can tell its operator what to do.

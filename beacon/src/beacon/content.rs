@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::Beacon;
 use crate::event::{Effect, Refusal};
 use crate::job::Subject;
-use crate::schemes::{Contained, Content, ContentError, Contents, Scheme};
+use crate::schemes::{Content, ContentError, ContentInput, Contents, Scheme};
 use prefinal_protocol::{Slot, Value};
 
 /// The most contents of one slot that are kept before the slot is final.
@@ -27,7 +27,7 @@ impl<S: Scheme> Beacon<S> {
     fn enter_content(&mut self, content: Content<S>) -> Result<(), ContentError> {
         let Some(committee) = self.keys.committee(self.plan.late()) else { return Ok(()) };
         let contained = S::Contents::contained(committee, &self.context, content)?;
-        let Contained { slot, value, input } = contained;
+        let ContentInput { slot, value, input } = contained;
         let limit = self.local.after(self.limits.window);
         if slot > limit {
             return Err(ContentError::TooFar { slot, limit });

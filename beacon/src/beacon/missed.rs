@@ -29,7 +29,7 @@ use super::Beacon;
 use crate::collector::Lane;
 use crate::event::{Effect, Fault};
 use crate::job::{Job, Work};
-use crate::schemes::{Combined, OutputError, Scheme};
+use crate::schemes::{OutputError, ProvenOutput, Scheme};
 use crate::switch::Mode;
 use crate::wire::Message;
 use prefinal_contract::Path;
@@ -159,7 +159,7 @@ impl<S: Scheme> Beacon<S> {
         slot: Slot,
         Lane { path, value }: Lane,
         (from, shown): (Party, Box<S::OutputMessage>),
-        result: Result<Box<Combined<S>>, OutputError>,
+        result: Result<Box<ProvenOutput<S>>, OutputError>,
     ) {
         let kept = self.keeps(slot);
         let open = self.open.get_mut(&slot).filter(|open| open.opening);

@@ -26,7 +26,7 @@ use prefinal_protocol::{Instant, Recipient, Slot};
 use super::Beacon;
 use crate::schemes::Scheme;
 use crate::wire::Message;
-use prefinal_contract::lost::{Life, LifeId, Lost, recollect};
+use prefinal_contract::lost::{Life, LifeId, LostSlots, recollect};
 
 /// The answers of peers in this life.
 #[derive(Clone, Debug)]
@@ -66,14 +66,14 @@ impl Recall {
 impl<S: Scheme> Beacon<S> {
     /// The slots that earlier lives may have released for without a record.
     #[must_use]
-    pub const fn lost(&self) -> Lost {
+    pub const fn lost(&self) -> LostSlots {
         self.standing.lost
     }
 
     /// The life in which the next epoch's beacon continues.
     pub(crate) fn life(&self) -> Life {
         match (self.standing.lost, self.recall.life) {
-            (Lost::Nothing, _) | (_, None) => Life::First,
+            (LostSlots::Nothing, _) | (_, None) => Life::First,
             (_, Some(life)) => Life::Later(life),
         }
     }
@@ -146,9 +146,9 @@ impl<S: Scheme> Beacon<S> {
 
     fn is_past_lost_slots(&self) -> bool {
         match self.standing.lost {
-            Lost::Nothing => true,
-            Lost::Unknown => false,
-            Lost::Before(first) => self.local >= first,
+            LostSlots::Nothing => true,
+            LostSlots::Unknown => false,
+            LostSlots::Before(first) => self.local >= first,
         }
     }
 }

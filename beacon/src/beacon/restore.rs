@@ -21,7 +21,7 @@ use crate::schemes::Scheme;
 use crate::wire::Record;
 use prefinal_contract::Binding;
 use prefinal_contract::Standing;
-use prefinal_contract::lost::{Life, Lost};
+use prefinal_contract::lost::{Life, LostSlots};
 
 impl<S: Scheme> Beacon<S> {
     /// Makes a beacon that continues after `records`, oldest first. There are none at the very start. Outputs
@@ -54,7 +54,7 @@ impl<S: Scheme> Beacon<S> {
         // peers of the next epoch are asked.
         let known = self.standing.lost.first_free().filter(|free| *free <= first);
         if let Some(free) = known {
-            beacon.standing.lost = Lost::Before(free);
+            beacon.standing.lost = LostSlots::Before(free);
         }
         beacon.recall();
         Ok(beacon)

@@ -5,7 +5,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::{ChainId, Context, EpochId};
 
 use super::Sample;
-use crate::schemes::{Combined, Contained, Contents, Function, Scheme, Sharing, parties};
+use crate::schemes::{ContentInput, Contents, Function, ProvenOutput, Scheme, Sharing, parties};
 use prefinal_contract::{Binding, Path};
 use prefinal_protocol::{Slot, Value};
 
@@ -71,7 +71,10 @@ impl<'t, T: Sample> Bench<'t, T> {
         Ok(Point { context: CONTEXT, binding, slot: SLOT, number: 1 })
     }
 
-    pub(super) fn contained(&self, point: &Point) -> Result<Option<Contained<T::Scheme>>, String> {
+    pub(super) fn contained(
+        &self,
+        point: &Point,
+    ) -> Result<Option<ContentInput<T::Scheme>>, String> {
         let Point { context, slot, number, .. } = *point;
         let content = self.sample.content(&self.committee, &context, slot, number);
         let contained = content.map(|content| {
@@ -170,7 +173,7 @@ impl<'t, T: Sample> Bench<'t, T> {
     pub(super) fn all(
         &self,
         input: &<T::Scheme as Function>::Input,
-    ) -> Result<Combined<T::Scheme>, String> {
+    ) -> Result<ProvenOutput<T::Scheme>, String> {
         T::Scheme::combine(&self.committee, input, &self.evaluate(input)?)
             .map_err(|error| format!("everybody's partials give nothing: {error}"))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Sample;
 use super::bench::{Bench, Outcome, Partials, Point, SLOT, ensure, of};
 use super::partials::encoded;
-use crate::schemes::{Combined, Foresight, Function, PartialsError};
+use crate::schemes::{Foresight, Function, PartialsError, ProvenOutput};
 use prefinal_contract::Path;
 
 pub(super) fn quorums<T: Sample>(sample: &T) -> Outcome {
@@ -57,7 +57,7 @@ fn check_combined<T: Sample>(
     input: &<T::Scheme as Function>::Input,
     right: &<T::Scheme as Function>::Output,
     wrong: &BTreeSet<prefinal_crypto_core::access::Party>,
-    found: Result<Combined<T::Scheme>, PartialsError>,
+    found: Result<ProvenOutput<T::Scheme>, PartialsError>,
 ) -> Outcome {
     match found {
         Ok(combined) => {
@@ -99,7 +99,7 @@ pub(super) fn combining<T: Sample>(sample: &T) -> Outcome {
     Ok(())
 }
 
-fn shown<S: Function>(combined: &Combined<S>) -> Result<(S::OutputMessage, Vec<u8>), String> {
+fn shown<S: Function>(combined: &ProvenOutput<S>) -> Result<(S::OutputMessage, Vec<u8>), String> {
     let shown = S::show(&combined.output, &combined.proof);
     let bytes = borsh::to_vec(&shown).map_err(|error| format!("not encoded: {error}"))?;
     Ok((shown, bytes))
@@ -227,19 +227,19 @@ pub(super) fn foresight<T: Sample>(sample: &T) -> Outcome {
 /// Takes in the first ones ahead, one and two and all of them, and finishes with the last ones.
 fn check_ahead<T: Sample>(
     bench: &Bench<'_, T>,
-    foreseen: &Arc<crate::schemes::Foreseen<T::Scheme>>,
+    foreseen: &Arc<crate::schemes::Preparation<T::Scheme>>,
     input: &<T::Scheme as Function>::Input,
     [first, last]: [&Partials<T::Scheme>; 2],
 ) -> Outcome {
-    type Ahead<T> = <<T as Sample>::Scheme as Function>::Foresight;
+    type RunningCombination<T> = <<T as Sample>::Scheme as Function>::Foresight;
     let direct = T::Scheme::combine(&bench.committee, input, last);
-    let mut ahead = Ahead::<T>::begin(foreseen, input);
+    let mut ahead = RunningCombination::<T>::begin(foreseen, input);
     for (party, partial) in first {
-        let finished = Ahead::<T>::finish(&ahead, &bench.committee, input, last);
+        let finished = RunningCombination::<T>::finish(&ahead, &bench.committee, input, last);
         ensure(finished == direct, || format!("finished, it is {finished:?} and not {direct:?}"))?;
         let one = BTreeMap::from([(*party, partial.clone())]);
-        Ahead::<T>::add(&mut ahead, &bench.committee, &one);
+        RunningCombination::<T>::add(&mut ahead, &bench.committee, &one);
     }
-    let finished = Ahead::<T>::finish(&ahead, &bench.committee, input, last);
+    let finished = RunningCombination::<T>::finish(&ahead, &bench.committee, input, last);
     ensure(finished == direct, || format!("finished, it is {finished:?} and not {direct:?}"))
 }

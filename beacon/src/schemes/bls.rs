@@ -41,12 +41,13 @@ use prefinal_crypto_core::context::Context;
 use prefinal_crypto_core::drand::Randomness;
 use prefinal_crypto_core::drand::RoundNumber;
 use prefinal_crypto_core::threshold::{
-    self, Ahead, Combination, Message, Partial, PartialError, Purpose, Signer, SigningCommittee,
+    self, Combination, Message, Partial, PartialError, Purpose, RunningCombination, Signer,
+    SigningCommittee,
 };
 
 use super::{
-    Combined, Foresight, Function, NoContents, NoLateKeys, OtherGroupKey, OutputError,
-    PartialsError, Random, Scheme, ShapeError, Sharing, Statement, disjoint,
+    Foresight, Function, NoContents, NoLateKeys, OtherGroupKey, OutputError, PartialsError,
+    ProvenOutput, Random, Scheme, ShapeError, Sharing, Statement, disjoint,
 };
 use crate::config_error::ConfigError;
 use prefinal_contract::Binding;
@@ -160,9 +161,9 @@ impl Function for Bls {
         committee: &SigningCommittee<MinSig>,
         input: &Message<MinSig>,
         partials: &BTreeMap<Party, Partial<MinSig>>,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         let output = committee.optimistic(input, partials.clone())?.combine()?;
-        Ok(Combined { output, proof: () })
+        Ok(ProvenOutput { output, proof: () })
     }
 
     fn prove(
@@ -186,9 +187,9 @@ impl Function for Bls {
         committee: &SigningCommittee<MinSig>,
         input: &Message<MinSig>,
         shown: &min_sig::Signature,
-    ) -> Result<Combined<Self>, OutputError> {
+    ) -> Result<ProvenOutput<Self>, OutputError> {
         let right = committee.verify_result(input, shown);
-        right.map(|()| Combined { output: *shown, proof: () }).map_err(|_| OutputError::False)
+        right.map(|()| ProvenOutput { output: *shown, proof: () }).map_err(|_| OutputError::False)
     }
 
     fn check_binding(
@@ -262,8 +263,8 @@ impl Scheme for Bls {
 }
 
 impl Foresight<Self> for Bls {
-    type Foreseen = Combination;
-    type Ahead = Ahead<MinSig>;
+    type Preparation = Combination;
+    type RunningCombination = RunningCombination<MinSig>;
 
     const USED: bool = true;
 
@@ -274,12 +275,12 @@ impl Foresight<Self> for Bls {
         Combination::new(committee, parties.iter().copied())
     }
 
-    fn begin(foreseen: &Arc<Combination>, _: &Message<MinSig>) -> Ahead<MinSig> {
-        Ahead::new(foreseen)
+    fn begin(foreseen: &Arc<Combination>, _: &Message<MinSig>) -> RunningCombination<MinSig> {
+        RunningCombination::new(foreseen)
     }
 
     fn add(
-        ahead: &mut Ahead<MinSig>,
+        ahead: &mut RunningCombination<MinSig>,
         _: &SigningCommittee<MinSig>,
         partials: &BTreeMap<Party, Partial<MinSig>>,
     ) {
@@ -287,13 +288,13 @@ impl Foresight<Self> for Bls {
     }
 
     fn finish(
-        ahead: &Ahead<MinSig>,
+        ahead: &RunningCombination<MinSig>,
         committee: &SigningCommittee<MinSig>,
         input: &Message<MinSig>,
         partials: &BTreeMap<Party, Partial<MinSig>>,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         let output = ahead.finish(committee, input, partials)?;
-        Ok(Combined { output, proof: () })
+        Ok(ProvenOutput { output, proof: () })
     }
 }
 

@@ -23,7 +23,7 @@ pub trait Contents<S: Function> {
         committee: &S::Committee,
         context: &Context,
         content: Self::Content,
-    ) -> Result<Contained<S>, ContentError>;
+    ) -> Result<ContentInput<S>, ContentError>;
 }
 
 /// The content that scheme `S` takes.
@@ -31,7 +31,7 @@ pub type Content<S> = <<S as Function>::Contents as Contents<S>>::Content;
 
 /// The result of [`Contents::contained`].
 #[derive(Clone, Debug)]
-pub struct Contained<S: Function> {
+pub struct ContentInput<S: Function> {
     /// The slot whose value has this content.
     pub slot: Slot,
     /// The value, by its hash.
@@ -53,7 +53,7 @@ impl<S: Function> Contents<S> for NoContents {
         _: &S::Committee,
         _: &Context,
         content: Infallible,
-    ) -> Result<Contained<S>, ContentError> {
+    ) -> Result<ContentInput<S>, ContentError> {
         match content {}
     }
 }

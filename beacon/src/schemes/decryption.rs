@@ -50,14 +50,14 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Context;
 use prefinal_crypto_core::elgamal::{
-    self, CombineError, DecryptionKey, DecryptionShare, Opened, Opening, Unopenable,
+    self, CombineError, DecryptionKey, DecryptionShare, OpenedCiphertext, Opening, Unopenable,
     ValidCiphertext,
 };
 
-pub use self::batch::{Batch, Bounds, Decrypting, Unusable};
+pub use self::batch::{Batch, BatchCommittee, Bounds, Unusable};
 use super::{
-    Combined, Contained, ContentError, Contents, Function, NoForesight, NoLateKeys, OtherGroupKey,
-    OutputError, PartialsError, Scheme, ShapeError, Sharing, check_weight, disjoint,
+    ContentError, ContentInput, Contents, Function, NoForesight, NoLateKeys, OtherGroupKey,
+    OutputError, PartialsError, ProvenOutput, Scheme, ShapeError, Sharing, check_weight, disjoint,
 };
 use crate::config_error::ConfigError;
 use prefinal_contract::Binding;
@@ -65,6 +65,89 @@ use prefinal_contract::Path;
 use prefinal_protocol::{Slot, Value};
 
 /// Threshold decryption of `prefinal_crypto_core::elgamal`.
+///
+/// A user encrypts a transaction to a slot. Four parties open it when the block that has it is final:
+/// ```
+/// # use prefinal_crypto_core::access::{Access, Party};
+/// # use prefinal_crypto_core::commitment::Commitment;
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_crypto_core::curve::{G1Affine, Scalar};
+/// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_weighted_rounding::Stake;
+/// use prefinal_beacon::*;
+/// use prefinal_crypto_core::elgamal::{DecryptionCommittee, DecryptionKey, Label};
+/// use prefinal_crypto_core::wire::Object;
+/// use prefinal_protocol::{Instant, Machine};
+/// # /// Gives the inputs to all parties, and their messages to each other; returns what they reveal.
+/// # fn run<S: Scheme>(parties: &mut [Beacon<S>], inputs: &[Input<S>]) -> Vec<Reveal<S>> {
+/// #     let mut queue = std::collections::VecDeque::new();
+/// #     for party in 0..parties.len() {
+/// #         queue.extend(inputs.iter().cloned().map(|input| (party, input)));
+/// #     }
+/// #     let mut reveals = Vec::new();
+/// #     while let Some((at, input)) = queue.pop_front() {
+/// #         parties[at].handle(Instant::START, input);
+/// #         while let Some(output) = parties[at].poll() {
+/// #             match output.effect() {
+/// #                 Some(Effect::Check(job)) => queue.push_back((at, Input::Checked(job.run()))),
+/// #                 Some(Effect::Reveal(reveal)) => reveals.push(*reveal),
+/// #                 Some(Effect::Send { message, .. }) => {
+/// #                     let from = Party::new(u32::try_from(at).unwrap());
+/// #                     for to in (0..parties.len()).filter(|to| *to != at) {
+/// #                         queue.push_back((to, Input::Received { from, message: message.clone() }));
+/// #                     }
+/// #                 }
+/// #                 Some(effect) => panic!("{effect:?}"),
+/// #                 None => {}
+/// #             }
+/// #         }
+/// #     }
+/// #     reveals
+/// # }
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let stakes = [1; 4].map(Stake::new);
+/// # let x = Secret::new(Scalar::random(&mut rng));
+/// # let f = Polynomial::random(3.try_into()?, &x, &mut rng);
+/// # let (y, commitment) = ((G1Affine::generator() * x.expose()).to_affine(), Commitment::commit(&f));
+/// # let access = Access::new(&[1; 4])?;
+/// # let holders = DecryptionCommittee::new(y, &commitment, access.clone(), Placement::Consecutive)?;
+/// # let shares = f.shares(holders.points());
+/// # let own = |party| Secret::new(shares.expose()[access.range(party)].to_vec()); // from a key generation
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+///
+/// let committee = BatchCommittee::new(holders.clone(), Bounds::default());
+/// let config = |me, sharing| Config {
+///     context,
+///     me,
+///     paths: Paths::Tight(sharing),
+///     binding: Binding::Value,
+///     fast_attempt: Some(0),
+///     finality: Finality::exact(&stakes, Quorum::BYZANTINE).unwrap(),
+///     first: Slot::new(1),
+///     life: Life::First,
+///     limits: Limits::default(),
+/// };
+/// let beacon = |me| {
+///     let secret = Some(DecryptionKey::new(&holders, me, own(me)).unwrap());
+///     Beacon::<Decryption>::new(config(me, Sharing { committee: committee.clone(), secret }), &[])
+/// };
+/// let mut parties = access.parties().map(beacon).collect::<Result<Vec<_>, _>>()?;
+///
+/// // The user needs the key and the slot. The proposer puts what it gets into its block.
+/// let slot = Slot::new(1);
+/// let sealed = holders.key().encrypt(&Label::slot(&context, slot), b"sell", &mut rng)?.to_wire();
+/// let batch = Batch::new(&committee, &context, slot, [5; 32], &[sealed]); // of the block's hash
+/// let value = batch.value(); // what the engine agrees on
+///
+/// // `run` gives these events to all parties, and their messages to each other.
+/// let vote = Input::Prefinalized { slot, view: View::new(slot, 0), value };
+/// let is_final = Input::Finalized { slot, value: Some(value) };
+/// let reveals = run(&mut parties, &[Input::Content(batch), vote, is_final]);
+/// assert_eq!(reveals.len(), 4);
+/// assert!(reveals.iter().all(|reveal| reveal.output[0].as_deref() == Ok(b"sell")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decryption;
 
@@ -99,7 +182,7 @@ impl Unopened {
 }
 
 impl Function for Decryption {
-    type Committee = Decrypting;
+    type Committee = BatchCommittee;
     type Input = Batch;
     type Partial = DecryptionShares;
     type Output = Plaintexts;
@@ -111,19 +194,19 @@ impl Function for Decryption {
     /// A batch may have any size, so nothing is prepared.
     type Foresight = NoForesight;
 
-    fn id(committee: &Decrypting) -> [u8; 32] {
+    fn id(committee: &BatchCommittee) -> [u8; 32] {
         committee.id()
     }
 
-    fn parties(committee: &Decrypting) -> usize {
+    fn parties(committee: &BatchCommittee) -> usize {
         committee.holders().access().len()
     }
 
-    fn holding(committee: &Decrypting, party: Party) -> u128 {
+    fn holding(committee: &BatchCommittee, party: Party) -> u128 {
         committee.holders().access().weight(party).into()
     }
 
-    fn threshold(committee: &Decrypting) -> u128 {
+    fn threshold(committee: &BatchCommittee) -> u128 {
         committee.holders().threshold().t().get().into()
     }
 
@@ -134,7 +217,7 @@ impl Function for Decryption {
 
     /// The number of ciphertexts is known only with the content, so the check is against the most of a slot.
     fn check_shape(
-        committee: &Decrypting,
+        committee: &BatchCommittee,
         party: Party,
         partial: &DecryptionShares,
     ) -> Result<(), ShapeError> {
@@ -152,13 +235,13 @@ impl Function for Decryption {
     }
 
     /// One list of points for each ciphertext that a slot may have.
-    fn partial_bytes(committee: &Decrypting, party: Party) -> usize {
+    fn partial_bytes(committee: &BatchCommittee, party: Party) -> usize {
         let weight = committee.holders().access().range(party).len();
         4 + (4 + 48 * weight).saturating_mul(ciphertexts(committee))
     }
 
     fn verify(
-        committee: &Decrypting,
+        committee: &BatchCommittee,
         input: &Batch,
         partials: &BTreeMap<Party, DecryptionShares>,
     ) -> Result<(), PartialsError> {
@@ -174,10 +257,10 @@ impl Function for Decryption {
     }
 
     fn combine(
-        committee: &Decrypting,
+        committee: &BatchCommittee,
         input: &Batch,
         partials: &BTreeMap<Party, DecryptionShares>,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         check_weight::<Self>(committee, partials)?;
         let mut culprits = miscounted(input, partials);
         let mut opened = Vec::new();
@@ -203,16 +286,16 @@ impl Function for Decryption {
         proof.clone()
     }
 
-    fn shown_bytes(committee: &Decrypting) -> usize {
+    fn shown_bytes(committee: &BatchCommittee) -> usize {
         4 + 48 * ciphertexts(committee)
     }
 
     /// Costs two pairings for each ciphertext.
     fn check_shown(
-        _: &Decrypting,
+        _: &BatchCommittee,
         input: &Batch,
         shown: &Vec<Opening>,
-    ) -> Result<Combined<Self>, OutputError> {
+    ) -> Result<ProvenOutput<Self>, OutputError> {
         if shown.len() != input.valid().count() {
             return Err(OutputError::False);
         }
@@ -221,16 +304,16 @@ impl Function for Decryption {
         Ok(outcome(input, opened))
     }
 
-    fn check_binding(_: &Decrypting, _: Path, binding: Binding) -> Result<(), ConfigError> {
+    fn check_binding(_: &BatchCommittee, _: Path, binding: Binding) -> Result<(), ConfigError> {
         if binding == Binding::Value { Ok(()) } else { Err(ConfigError::Unbound) }
     }
 
     /// A ciphertext names its epoch and is encrypted to that epoch's key, so every next committee passes.
-    fn check_handover(_: &Decrypting, _: &Decrypting) -> Result<(), OtherGroupKey> {
+    fn check_handover(_: &BatchCommittee, _: &BatchCommittee) -> Result<(), OtherGroupKey> {
         Ok(())
     }
 
-    fn public_keys(committee: &Decrypting) -> BTreeSet<Vec<u8>> {
+    fn public_keys(committee: &BatchCommittee) -> BTreeSet<Vec<u8>> {
         let holders = committee.holders();
         let shares = holders.share_keys().iter().chain([]).map(|key| key.to_bytes().to_vec());
         shares.chain([holders.key().y_hat().to_bytes().to_vec()]).collect()
@@ -246,7 +329,7 @@ impl Scheme for Decryption {
     }
 
     fn check_secret(
-        committee: &Decrypting,
+        committee: &BatchCommittee,
         me: Party,
         secret: &DecryptionKey,
         path: Path,
@@ -291,20 +374,20 @@ impl Contents<Self> for Decryption {
     const NEEDED: bool = true;
 
     fn contained(
-        committee: &Decrypting,
+        committee: &BatchCommittee,
         context: &Context,
         content: Batch,
-    ) -> Result<Contained<Self>, ContentError> {
+    ) -> Result<ContentInput<Self>, ContentError> {
         let (slot, value) = (content.slot(), content.value());
         if content.context() != context || !content.is_of(committee) {
             return Err(ContentError::Elsewhere { slot });
         }
-        Ok(Contained { slot, value, input: content })
+        Ok(ContentInput { slot, value, input: content })
     }
 }
 
 /// Gives each entry with its result.
-fn outcome(input: &Batch, opened: Vec<Opened>) -> Combined<Decryption> {
+fn outcome(input: &Batch, opened: Vec<OpenedCiphertext>) -> ProvenOutput<Decryption> {
     let proof = opened.iter().map(|one| one.opening).collect();
     let mut opened = opened.into_iter();
     let entry = |entry: &Result<ValidCiphertext, Unusable>| match entry {
@@ -316,11 +399,11 @@ fn outcome(input: &Batch, opened: Vec<Opened>) -> Combined<Decryption> {
         }),
     };
     let output = input.entries().iter().filter_map(entry).collect();
-    Combined { output, proof }
+    ProvenOutput { output, proof }
 }
 
 /// The most ciphertexts of a slot.
-fn ciphertexts(committee: &Decrypting) -> usize {
+fn ciphertexts(committee: &BatchCommittee) -> usize {
     usize::try_from(committee.bounds().ciphertexts).unwrap_or(usize::MAX)
 }
 

@@ -6,28 +6,28 @@ use std::sync::Arc;
 
 use prefinal_crypto_core::access::Party;
 
-use super::{Combined, Function, PartialsError};
+use super::{Function, PartialsError, ProvenOutput};
 
 /// What `S` computes ahead. It saves time and decides nothing: [`finish`](Foresight::finish) gives the same
 /// result as [`Function::combine`].
 pub trait Foresight<S: Function> {
     /// Results that depend on the parties that take part, but not on the slot.
-    type Foreseen: Clone + Debug + Eq + Send + Sync;
+    type Preparation: Clone + Debug + Eq + Send + Sync;
     /// The part of a slot's output that is computed before all partials have arrived.
-    type Ahead: Clone + Debug + Eq + Send + Sync;
+    type RunningCombination: Clone + Debug + Eq + Send + Sync;
 
     /// Whether there is anything to compute ahead.
     const USED: bool;
 
     /// Prepares for partials of exactly these parties. `None` if their weight does not suffice.
-    fn foresee(committee: &S::Committee, parties: &BTreeSet<Party>) -> Option<Self::Foreseen>;
+    fn foresee(committee: &S::Committee, parties: &BTreeSet<Party>) -> Option<Self::Preparation>;
 
     /// Starts a slot: the part of its output without any partial.
-    fn begin(foreseen: &Arc<Self::Foreseen>, input: &S::Input) -> Self::Ahead;
+    fn begin(foreseen: &Arc<Self::Preparation>, input: &S::Input) -> Self::RunningCombination;
 
     /// Adds partials of foreseen parties, whether they are right or wrong.
     fn add(
-        ahead: &mut Self::Ahead,
+        ahead: &mut Self::RunningCombination,
         committee: &S::Committee,
         partials: &BTreeMap<Party, S::Partial>,
     );
@@ -37,25 +37,25 @@ pub trait Foresight<S: Function> {
     /// # Errors
     /// [`PartialsError`], as [`Function::combine`].
     fn finish(
-        ahead: &Self::Ahead,
+        ahead: &Self::RunningCombination,
         committee: &S::Committee,
         input: &S::Input,
         partials: &BTreeMap<Party, S::Partial>,
-    ) -> Result<Combined<S>, PartialsError>;
+    ) -> Result<ProvenOutput<S>, PartialsError>;
 }
 
 /// The results that `S` prepares for a set of parties.
-pub type Foreseen<S> = <<S as Function>::Foresight as Foresight<S>>::Foreseen;
+pub type Preparation<S> = <<S as Function>::Foresight as Foresight<S>>::Preparation;
 /// The part of a slot's output that `S` computes ahead.
-pub type Ahead<S> = <<S as Function>::Foresight as Foresight<S>>::Ahead;
+pub type RunningCombination<S> = <<S as Function>::Foresight as Foresight<S>>::RunningCombination;
 
 /// For schemes that compute nothing ahead: combining is cheap, or needs all partials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoForesight;
 
 impl<S: Function> Foresight<S> for NoForesight {
-    type Foreseen = Infallible;
-    type Ahead = Infallible;
+    type Preparation = Infallible;
+    type RunningCombination = Infallible;
 
     const USED: bool = false;
 
@@ -76,7 +76,7 @@ impl<S: Function> Foresight<S> for NoForesight {
         _: &S::Committee,
         _: &S::Input,
         _: &BTreeMap<Party, S::Partial>,
-    ) -> Result<Combined<S>, PartialsError> {
+    ) -> Result<ProvenOutput<S>, PartialsError> {
         match *ahead {}
     }
 }

@@ -34,8 +34,8 @@ use prefinal_crypto_core::certificate::{
 use prefinal_crypto_core::context::Context;
 
 use super::{
-    Combined, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey, OutputError,
-    PartialsError, Scheme, ShapeError, Sharing,
+    Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey, OutputError, PartialsError,
+    ProvenOutput, Scheme, ShapeError, Sharing,
 };
 use crate::config_error::ConfigError;
 use prefinal_contract::Binding;
@@ -43,6 +43,84 @@ use prefinal_contract::Path;
 use prefinal_protocol::{Slot, Value};
 
 /// Multi-signatures of `prefinal_crypto_core::certificate`, counted in exact stake.
+///
+/// Four parties certify the value of a slot while they finalize it:
+/// ```
+/// # use prefinal_crypto_core::access::Party;
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_weighted_rounding::Stake;
+/// use prefinal_beacon::*;
+/// use prefinal_crypto_core::bls::min_sig::SecretKey;
+/// use prefinal_crypto_core::certificate::{Elector, Electorate};
+/// use prefinal_protocol::{Instant, Machine};
+/// # /// Gives the inputs to all parties, and their messages to each other; returns what they reveal.
+/// # fn run<S: Scheme>(parties: &mut [Beacon<S>], inputs: &[Input<S>]) -> Vec<Reveal<S>> {
+/// #     let mut queue = std::collections::VecDeque::new();
+/// #     for party in 0..parties.len() {
+/// #         queue.extend(inputs.iter().cloned().map(|input| (party, input)));
+/// #     }
+/// #     let mut reveals = Vec::new();
+/// #     while let Some((at, input)) = queue.pop_front() {
+/// #         parties[at].handle(Instant::START, input);
+/// #         while let Some(output) = parties[at].poll() {
+/// #             match output.effect() {
+/// #                 Some(Effect::Check(job)) => queue.push_back((at, Input::Checked(job.run()))),
+/// #                 Some(Effect::Reveal(reveal)) => reveals.push(*reveal),
+/// #                 Some(Effect::Send { message, .. }) => {
+/// #                     let from = Party::new(u32::try_from(at).unwrap());
+/// #                     for to in (0..parties.len()).filter(|to| *to != at) {
+/// #                         queue.push_back((to, Input::Received { from, message: message.clone() }));
+/// #                     }
+/// #                 }
+/// #                 Some(effect) => panic!("{effect:?}"),
+/// #                 None => {}
+/// #             }
+/// #         }
+/// #     }
+/// #     reveals
+/// # }
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+///
+/// // A key for this purpose alone, with its proof of possession, and each party's stake.
+/// let stakes = [40, 30, 20, 10].map(Stake::new);
+/// let (mut electors, mut secrets) = (Vec::new(), Vec::new());
+/// for stake in stakes {
+///     let secret = SecretKey::random(&mut rng);
+///     let key = secret.public_key().verify_possession(&secret.prove_possession())?;
+///     electors.push(Elector { key, stake: stake.get() });
+///     secrets.push(secret);
+/// }
+/// let electorate = Electorate::more_than_two_thirds(electors)?;
+/// let config = |me, sharing| Config {
+///     context,
+///     me,
+///     paths: Paths::Tight(sharing),
+///     binding: Binding::Value,
+///     fast_attempt: Some(0),
+///     finality: Finality::exact(&stakes, Quorum::BYZANTINE).unwrap(),
+///     first: Slot::new(1),
+///     life: Life::First,
+///     limits: Limits::default(),
+/// };
+/// let beacon = |(me, secret)| {
+///     let sharing = Sharing { committee: electorate.clone(), secret: Some(secret) };
+///     Beacon::<MultiSig>::new(config(Party::new(me), sharing), &[])
+/// };
+/// let mut parties = (0..).zip(secrets).map(beacon).collect::<Result<Vec<_>, _>>()?;
+///
+/// // `run` gives these events to all parties, and their messages to each other.
+/// let (slot, value) = (Slot::new(1), Value::new([9; 32]));
+/// let vote = Input::Prefinalized { slot, view: View::new(slot, 0), value };
+/// let reveals = run(&mut parties, &[vote, Input::Finalized { slot, value: Some(value) }]);
+/// assert_eq!(reveals.len(), 4);
+/// // All have the same statement. The certificates may name different quorums, and each is valid.
+/// for reveal in &reveals {
+///     assert_eq!(reveal.output, Statement { context, slot, value });
+///     reveal.output.verify(&electorate, &reveal.proof)?;
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MultiSig;
 
@@ -166,10 +244,10 @@ impl Function for MultiSig {
         electorate: &Electorate<MinSig>,
         input: &Statement,
         partials: &BTreeMap<Party, min_sig::Signature>,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         let message = input.to_bytes();
         let certificate = Certificate::assemble(electorate, Self::DOMAIN, &message, partials)?;
-        Ok(Combined { output: *input, proof: certificate.into_inner() })
+        Ok(ProvenOutput { output: *input, proof: certificate.into_inner() })
     }
 
     fn prove(
@@ -195,9 +273,9 @@ impl Function for MultiSig {
         electorate: &Electorate<MinSig>,
         input: &Statement,
         shown: &Certificate<MinSig>,
-    ) -> Result<Combined<Self>, OutputError> {
+    ) -> Result<ProvenOutput<Self>, OutputError> {
         let right = input.verify(electorate, shown).map_err(|_| OutputError::False);
-        right.map(|()| Combined { output: *input, proof: shown.clone() })
+        right.map(|()| ProvenOutput { output: *input, proof: shown.clone() })
     }
 
     fn check_binding(_: &Electorate<MinSig>, _: Path, binding: Binding) -> Result<(), ConfigError> {

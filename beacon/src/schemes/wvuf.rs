@@ -14,13 +14,13 @@ use std::sync::Arc;
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Context;
 use prefinal_crypto_core::wvuf::{
-    self, AdmittedKey, Ahead, BlindedKey, Combination, EvaluationKey, Input, InsertError, Output,
-    Partial, VufCommittee,
+    self, AdmittedKey, BlindedKey, Combination, EvaluationKey, Input, InsertError, Output, Partial,
+    RunningCombination, VufCommittee,
 };
 
 use super::{
-    Combined, Foresight, Function, KeyError, LateKeys, NoContents, OtherGroupKey, OutputError,
-    PartialsError, Random, Scheme, ShapeError, Sharing,
+    Foresight, Function, KeyError, LateKeys, NoContents, OtherGroupKey, OutputError, PartialsError,
+    ProvenOutput, Random, Scheme, ShapeError, Sharing,
 };
 use crate::config_error::ConfigError;
 use prefinal_contract::Binding;
@@ -28,6 +28,95 @@ use prefinal_contract::Path;
 use prefinal_protocol::{Slot, Value};
 
 /// The weighted VUF of `prefinal_crypto_core::wvuf`, for outputs with and without values.
+///
+/// Four parties with stakes of 3, 2, 1 and 1 blind their shares, and evaluate a slot. Five of seven shares
+/// are needed, so the first two suffice:
+/// ```
+/// # use std::collections::BTreeMap;
+/// # use prefinal_crypto_core::access::{Access, Party, Threshold};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
+/// # use prefinal_crypto_core::generators::{g_hat, h};
+/// # use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
+/// # use prefinal_crypto_core::secret::Secret;
+/// # use prefinal_weighted_rounding::Stake;
+/// use prefinal_beacon::*;
+/// use prefinal_crypto_core::wvuf::{self, KeyShares, VufCommittee, blind};
+/// use prefinal_protocol::{Instant, Machine};
+/// # /// Gives the inputs to all parties, and their messages to each other; returns what they reveal.
+/// # fn run<S: Scheme>(parties: &mut [Beacon<S>], inputs: &[Input<S>]) -> Vec<Reveal<S>> {
+/// #     let mut queue = std::collections::VecDeque::new();
+/// #     for party in 0..parties.len() {
+/// #         queue.extend(inputs.iter().cloned().map(|input| (party, input)));
+/// #     }
+/// #     let mut reveals = Vec::new();
+/// #     while let Some((at, input)) = queue.pop_front() {
+/// #         parties[at].handle(Instant::START, input);
+/// #         while let Some(output) = parties[at].poll() {
+/// #             match output.effect() {
+/// #                 Some(Effect::Check(job)) => queue.push_back((at, Input::Checked(job.run()))),
+/// #                 Some(Effect::Reveal(reveal)) => reveals.push(*reveal),
+/// #                 Some(Effect::Send { message, .. }) => {
+/// #                     let from = Party::new(u32::try_from(at).unwrap());
+/// #                     for to in (0..parties.len()).filter(|to| *to != at) {
+/// #                         queue.push_back((to, Input::Received { from, message: message.clone() }));
+/// #                     }
+/// #                 }
+/// #                 Some(effect) => panic!("{effect:?}"),
+/// #                 None => {}
+/// #             }
+/// #         }
+/// #     }
+/// #     reveals
+/// # }
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let stakes = [3, 2, 1, 1].map(Stake::new);
+/// # let (access, threshold) = (Access::new(&[3, 2, 1, 1])?, Threshold::new(5, 7)?);
+/// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+/// # let shares = f.shares(&Points::of(&access, Placement::RootsOfUnity));
+/// # let public: Vec<G2Affine> =
+/// #     shares.expose().iter().map(|share| (g_hat() * share).to_affine()).collect();
+/// # let secret: Vec<G1Affine> = shares.expose().iter().map(|share| (h() * share).to_affine()).collect();
+/// # let shares = |party| KeyShares::new(secret[access.range(party)].to_vec()); // from a key generation
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+///
+/// // Once in an epoch: each party publishes its blinded key, and everybody checks it.
+/// let mut committee = VufCommittee::new(access.clone(), threshold, public)?;
+/// let mut secrets = Vec::new();
+/// for party in access.parties() {
+///     let (secret, blinded) = blind(&committee, party, &shares(party), &mut rng);
+///     committee.insert(committee.admit(party, blinded)?)?;
+///     secrets.push(secret);
+/// }
+/// let config = |me, sharing| Config {
+///     context,
+///     me,
+///     paths: Paths::Tight(sharing),
+///     binding: Binding::Slot,
+///     fast_attempt: Some(0),
+///     finality: Finality::exact(&stakes, Quorum::BYZANTINE).unwrap(),
+///     first: Slot::new(1),
+///     life: Life::First,
+///     limits: Limits::default(),
+/// };
+/// let beacon = |(me, secret)| {
+///     let sharing = Sharing { committee: committee.clone(), secret: Some(secret) };
+///     Beacon::<Wvuf>::new(config(me, sharing), &[])
+/// };
+/// let mut parties = access.parties().zip(secrets).map(beacon).collect::<Result<Vec<_>, _>>()?;
+///
+/// // `run` gives these events to all parties, and their messages to each other.
+/// let (slot, value) = (Slot::new(1), Value::new([9; 32]));
+/// let vote = Input::Prefinalized { slot, view: View::new(slot, 0), value };
+/// let reveals = run(&mut parties, &[vote, Input::Finalized { slot, value: Some(value) }]);
+/// assert_eq!(reveals.len(), 4);
+/// assert!(reveals.iter().all(|reveal| reveal.randomness() == reveals[0].randomness()));
+/// // Anybody with the committee's public keys can repeat it from the partials.
+/// let input = wvuf::Input::new(&context, slot, None);
+/// let quorum = committee.verify_all(&input, reveals[0].proof.clone())?;
+/// assert_eq!(wvuf::combine(&quorum), reveals[0].output);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wvuf;
 
@@ -82,9 +171,9 @@ impl Function for Wvuf {
         committee: &VufCommittee,
         input: &Input,
         partials: &BTreeMap<Party, Partial>,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         let output = wvuf::combine(&committee.verify_all(input, partials.clone())?);
-        Ok(Combined { output, proof: partials.clone() })
+        Ok(ProvenOutput { output, proof: partials.clone() })
     }
 
     fn prove(
@@ -108,12 +197,12 @@ impl Function for Wvuf {
         committee: &VufCommittee,
         input: &Input,
         shown: &BTreeMap<Party, Partial>,
-    ) -> Result<Combined<Self>, OutputError> {
+    ) -> Result<ProvenOutput<Self>, OutputError> {
         if shown.keys().any(|party| committee.access().weight(*party) == 0) {
             return Err(OutputError::False);
         }
         match committee.verify_all(input, shown.clone()) {
-            Ok(quorum) => Ok(Combined { output: wvuf::combine(&quorum), proof: shown.clone() }),
+            Ok(quorum) => Ok(ProvenOutput { output: wvuf::combine(&quorum), proof: shown.clone() }),
             Err(wvuf::QuorumError::Misuse(_)) => Err(OutputError::NotCounted),
             Err(_) => Err(OutputError::False),
         }
@@ -213,8 +302,8 @@ impl LateKeys<Self> for Wvuf {
 }
 
 impl Foresight<Self> for Wvuf {
-    type Foreseen = Combination;
-    type Ahead = Ahead;
+    type Preparation = Combination;
+    type RunningCombination = RunningCombination;
 
     const USED: bool = true;
 
@@ -222,22 +311,26 @@ impl Foresight<Self> for Wvuf {
         Combination::new(committee, parties.iter().copied())
     }
 
-    fn begin(foreseen: &Arc<Combination>, input: &Input) -> Ahead {
-        Ahead::new(foreseen, input)
+    fn begin(foreseen: &Arc<Combination>, input: &Input) -> RunningCombination {
+        RunningCombination::new(foreseen, input)
     }
 
-    fn add(ahead: &mut Ahead, committee: &VufCommittee, partials: &BTreeMap<Party, Partial>) {
+    fn add(
+        ahead: &mut RunningCombination,
+        committee: &VufCommittee,
+        partials: &BTreeMap<Party, Partial>,
+    ) {
         ahead.add(committee, partials);
     }
 
     fn finish(
-        ahead: &Ahead,
+        ahead: &RunningCombination,
         committee: &VufCommittee,
         input: &Input,
         partials: &BTreeMap<Party, Partial>,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         let output = ahead.finish(committee, input, partials)?;
-        Ok(Combined { output, proof: partials.clone() })
+        Ok(ProvenOutput { output, proof: partials.clone() })
     }
 }
 

@@ -65,7 +65,7 @@ pub enum OneOf<First, Rest> {
 
 /// A job or a verdict with the epoch that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OfEpoch<T> {
+pub struct EpochItem<T> {
     /// The epoch whose beacon wants the job done.
     pub epoch: EpochId,
     /// The job, or its result.
@@ -337,8 +337,8 @@ impl<S: Scheme, L: Channels> Channels for (S, L) {
     type Input = OneOf<epochs::Input<S>, L::Input>;
     type Effect = OneOf<epochs::Effect<S>, L::Effect>;
     type Config = OneOf<Config<S>, L::Config>;
-    type Job = OneOf<OfEpoch<job::Job<S>>, L::Job>;
-    type Verdict = OneOf<OfEpoch<job::Verdict<S>>, L::Verdict>;
+    type Job = OneOf<EpochItem<job::Job<S>>, L::Job>;
+    type Verdict = OneOf<EpochItem<job::Verdict<S>>, L::Verdict>;
 
     const COUNT: usize = 1 + L::COUNT;
 
@@ -418,7 +418,7 @@ impl<S: Scheme, L: Channels> Channels for (S, L) {
 
     fn checked(verdict: Self::Verdict) -> Self::Input {
         match verdict {
-            OneOf::First(OfEpoch { epoch, what }) => {
+            OneOf::First(EpochItem { epoch, what }) => {
                 OneOf::First(epochs::Input::Checked { epoch, verdict: what })
             }
             OneOf::Rest(verdict) => OneOf::Rest(L::checked(verdict)),
@@ -427,8 +427,8 @@ impl<S: Scheme, L: Channels> Channels for (S, L) {
 
     fn run(job: &Self::Job) -> Self::Verdict {
         match job {
-            OneOf::First(OfEpoch { epoch, what }) => {
-                OneOf::First(OfEpoch { epoch: *epoch, what: what.run() })
+            OneOf::First(EpochItem { epoch, what }) => {
+                OneOf::First(EpochItem { epoch: *epoch, what: what.run() })
             }
             OneOf::Rest(job) => OneOf::Rest(L::run(job)),
         }
@@ -476,7 +476,7 @@ fn said<S: Scheme, L: Channels>(effect: epochs::Effect<S>) -> ChannelOutput<(S, 
             ChannelOutput::Send { to, epoch, message: OneOf::First(message) }
         }
         epochs::Effect::Of { epoch, effect: event::Effect::Check(what) } => {
-            ChannelOutput::Check(OneOf::First(OfEpoch { epoch, what }))
+            ChannelOutput::Check(OneOf::First(EpochItem { epoch, what }))
         }
         other => ChannelOutput::Of(OneOf::First(other)),
     }

@@ -186,8 +186,8 @@ fn requests_are_answered_for_a_few_slots_at_a_time<S: Instance>() {
     assert_eq!([answers(B, 10 + half), answers(C, 10 + half)], [3, 0]);
 }
 
-/// The slot is dropped, for it lies behind the backlog, while a job of it runs; when it is collected
-/// anew, a right partial stands where a false one was checked.
+/// The slot is dropped while a job of it runs, because it lies behind the backlog. When it is collected
+/// again, a right partial stands where a false one was checked.
 fn a_verdict_that_comes_late_is_no_evidence_against_what_came_after_it<S: Instance>() {
     let world = World::<S>::new(316, &[1, 1, 1], [2, 2, 2]);
     let limits = Limits { backlog: 2, ..SLOW.limits };

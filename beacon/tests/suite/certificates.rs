@@ -2,7 +2,7 @@
 use prefinal_beacon::{
     Beacon, Binding, Config, ConfigError, Fault, Life, MultiSig, Paths, Sharing, Statement,
 };
-use prefinal_beacon::{Combined, Finding, Function, Message, Path, Work};
+use prefinal_beacon::{Finding, Function, Message, Path, ProvenOutput, Work};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::{MinSig, min_sig};
 use prefinal_crypto_core::certificate::{CertificateError, Elector, Electorate};
@@ -156,7 +156,7 @@ fn a_driver_that_has_checked_signatures_gives_the_same_certificates() {
             panic!("{job:?}");
         };
         let proof = MultiSig::prove(committee, job.input(), partials).unwrap();
-        let combined = Combined { output: *job.input(), proof };
+        let combined = ProvenOutput { output: *job.input(), proof };
         assert_eq!(job.verdict(Finding::Combined(Ok(Box::new(combined)))), job.run());
     }
 }

@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use prefinal_beacon::{
-    Batch, Beacon, Binding, Bounds, Config, ConfigError, ContentError, Decrypting, Decryption,
+    Batch, BatchCommittee, Beacon, Binding, Bounds, Config, ConfigError, ContentError, Decryption,
     DecryptionShares, Effect, Fault, Finality, Function, Input, Life, Message, Output, Path, Paths,
     Record, Refusal, Scheme, ShapeError, Sharing, Slot, Unopened, Unusable, Value, Withheld,
 };
@@ -74,8 +74,8 @@ impl Holders {
         Self::new(seed, &[1, 1, 1, 1], [3, 4, 3])
     }
 
-    pub(crate) fn committee(&self, path: Path) -> Decrypting {
-        Decrypting::new(self.paths[&path].0.clone(), BOUNDS)
+    pub(crate) fn committee(&self, path: Path) -> BatchCommittee {
+        BatchCommittee::new(self.paths[&path].0.clone(), BOUNDS)
     }
 
     fn key(&self) -> &EncryptionKey {
@@ -338,7 +338,7 @@ fn content_of_elsewhere_is_refused() {
         Batch::new(&committee, &epoch, slot(1), BLOCK, &none),
         Holders::four(1008).batch(1, &[]),
         Batch::new(
-            &Decrypting::new(committee.holders().clone(), Bounds { ciphertexts: 5, ..BOUNDS }),
+            &BatchCommittee::new(committee.holders().clone(), Bounds { ciphertexts: 5, ..BOUNDS }),
             &CONTEXT,
             slot(1),
             BLOCK,
@@ -426,7 +426,7 @@ fn a_bad_share_is_found_among_good_ones() {
 fn more_than_a_slot_may_have_is_refused_on_arrival() {
     let holders = Holders::four(1011);
     let many: Vec<_> = (0..5_u8).map(|byte| holders.encrypt(&CONTEXT, slot(1), &[byte])).collect();
-    let wide = Decrypting::new(
+    let wide = BatchCommittee::new(
         holders.committee(Path::Slow).holders().clone(),
         Bounds { ciphertexts: 5, ..BOUNDS },
     );
@@ -518,7 +518,7 @@ fn configurations_that_would_leak_are_refused() {
     let error = refused(&|config| config.paths = Paths::Slow(theirs()));
     assert_eq!(error, ConfigError::WrongKey { path: Path::Slow });
     let wide = || Sharing {
-        committee: Decrypting::new(
+        committee: BatchCommittee::new(
             holders.committee(Path::Fast).holders().clone(),
             Bounds { ciphertexts: 5, ..BOUNDS },
         ),

@@ -160,7 +160,7 @@ impl Net {
                     self.reveals.entry(who).or_default().push(*reveal);
                 }
                 // Who holds no shares follows, and says nothing.
-                // So does who came back, until it knows where the others are.
+                // So does the one that came back, until it knows where the others are.
                 beacon::Effect::Refused(beacon::Refusal::Withheld(
                     Withheld::NoShares { .. } | Withheld::Lost { .. },
                 )) => {}
@@ -387,8 +387,8 @@ fn later(config: beacon::Config<Bls>) -> beacon::Config<Bls> {
     beacon::Config { life: LIFE, ..config }
 }
 
-/// That slots of an old epoch were off is no switch of a later one: who was there and who restarted hand
-/// over the same.
+/// That slots of an old epoch were off is no switch of a later one: those that were there and those
+/// that restarted hand over the same.
 #[test]
 fn slots_that_were_off_before_an_epoch_are_none_of_its_switches() {
     let who = PEOPLE.into_iter().find(|who| own_epochs(*who).len() == 3).unwrap();

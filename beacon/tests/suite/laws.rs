@@ -1,6 +1,6 @@
 //! The laws hold of every scheme here, and each can fail: of a function by bookkeeping, broken in one place
 //! at a time, the law that is for it finds it.
-use prefinal_beacon::laws::{Dealt, Law, Sample, check};
+use prefinal_beacon::laws::{DealtCommittee, Law, Sample, check};
 use prefinal_beacon::{Batch, Binding, Bls, Content, Decryption, MultiSig, Path, Slot, Wvuf};
 use prefinal_crypto_core::access::{Access, Party};
 use prefinal_crypto_core::context::Context;
@@ -26,7 +26,7 @@ type Late<S> =
 impl<S: Instance> Sample for Instances<S> {
     type Scheme = S;
 
-    fn deal(&self, number: u8, path: Path) -> Dealt<S> {
+    fn deal(&self, number: u8, path: Path) -> DealtCommittee<S> {
         // The last one holds nothing.
         let world = World::<S>::new(1201 + u64::from(number), &[2, 1, 3, 1, 0], [4, 6, 5]);
         let dealt = &world.paths[&path];
@@ -36,7 +36,7 @@ impl<S: Instance> Sample for Instances<S> {
         let secrets = holders.filter_map(secret).collect();
         let (committee, late_keys) =
             (self.late)(dealt).unwrap_or_else(|| (S::committee(dealt, self.binding), Vec::new()));
-        Dealt { committee, secrets, late_keys }
+        DealtCommittee { committee, secrets, late_keys }
     }
 }
 
@@ -67,16 +67,16 @@ struct Slots;
 impl Sample for Slots {
     type Scheme = Decryption;
 
-    fn deal(&self, number: u8, path: Path) -> Dealt<Decryption> {
+    fn deal(&self, number: u8, path: Path) -> DealtCommittee<Decryption> {
         let holders = Holders::new(1211 + u64::from(number), &[2, 1, 1, 1], [3, 5, 4]);
         let secrets = [A, B, C, D].map(|party| (party, holders.secret(path, party))).into();
-        Dealt { committee: holders.committee(path), secrets, late_keys: Vec::new() }
+        DealtCommittee { committee: holders.committee(path), secrets, late_keys: Vec::new() }
     }
 
     /// As many ciphertexts as a slot may have.
     fn content(
         &self,
-        committee: &prefinal_beacon::Decrypting,
+        committee: &prefinal_beacon::BatchCommittee,
         context: &Context,
         slot: Slot,
         number: u8,

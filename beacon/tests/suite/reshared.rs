@@ -36,7 +36,7 @@ impl Plan {
     }
 }
 
-/// The first is who leaves; the last two join.
+/// The first of them leaves; the last two join.
 pub(crate) const PLANS: [Plan; 3] = [
     Plan { people: &[(0, 2), (1, 1), (2, 1), (3, 1)], slow: 3, fast: 4 },
     Plan { people: &[(4, 1), (3, 2), (2, 0), (1, 1), (5, 2)], slow: 3, fast: 5 },

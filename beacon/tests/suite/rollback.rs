@@ -2,7 +2,7 @@
 //! for another value. The network's watch remembers over all lives and stops at the first second value.
 use prefinal_beacon::epochs::{self, Epochs};
 use prefinal_beacon::{
-    Beacon, Bls, Config, ConfigError, Effect, Input, LifeId, Limits, Lost, Message, Output,
+    Beacon, Bls, Config, ConfigError, Effect, Input, LifeId, Limits, LostSlots, Message, Output,
 };
 use prefinal_beacon::{Path, Slot, Value, Withheld};
 use prefinal_crypto_core::access::Party;
@@ -173,7 +173,7 @@ fn a_whole_journal_repeats_what_is_on_record_and_nothing_else<S: Instance>() {
     let mut first = world.beacon(A, &profile);
     let log = records(&step(&mut first, ms(0), prefinalized(1, 0, V)));
     let mut second = world.restart(A, &profile, &log);
-    assert_eq!(second.lost(), Lost::Unknown);
+    assert_eq!(second.lost(), LostSlots::Unknown);
     assert_eq!(sent(&step(&mut second, ms(1), prefinalized(1, 0, V))).len(), 1);
     assert!(sent(&step(&mut second, ms(1), prefinalized(2, 0, V))).is_empty());
     let finals = step(&mut second, ms(1), finalized(2, Some(V)));
@@ -184,7 +184,7 @@ fn a_first_life_asks_nobody<S: Instance>() {
     let world = World::<S>::four(1205);
     let mut beacon = world.beacon(A, &BOTH);
     let outputs = raw_step(&mut beacon, ms(0), prefinalized(1, 0, V));
-    assert_eq!(beacon.lost(), Lost::Nothing);
+    assert_eq!(beacon.lost(), LostSlots::Nothing);
     assert_eq!(sent(&outputs).len(), 1, "released at once");
     assert!(asked(&outputs).is_empty());
     let records = records(&outputs);
@@ -221,7 +221,7 @@ fn a_later_life_asks_until_it_is_answered_and_believes_no_other_life<S: Instance
     for peer in [B, C, D] {
         step(&mut beacon, ms(1), head(peer, stale, 1));
     }
-    assert_eq!(beacon.lost(), Lost::Unknown);
+    assert_eq!(beacon.lost(), LostSlots::Unknown);
     step(&mut beacon, ms(1), head(B, LIFE_ID, 20));
     step(&mut beacon, ms(1), head(B, LIFE_ID, 30));
     step(&mut beacon, ms(1), head(Party::new(9), LIFE_ID, 30));
@@ -229,9 +229,9 @@ fn a_later_life_asks_until_it_is_answered_and_believes_no_other_life<S: Instance
     assert_eq!(beacon.wake_at(), Some(later));
     assert_eq!(asked(&raw_step(&mut beacon, later, Input::Tick)), [C, D]);
     step(&mut beacon, later, head(C, LIFE_ID, 10));
-    assert_eq!(beacon.lost(), Lost::Unknown, "2f is too little");
+    assert_eq!(beacon.lost(), LostSlots::Unknown, "2f is too little");
     step(&mut beacon, later, head(D, LIFE_ID, 10));
-    assert_eq!(beacon.lost(), Lost::Before(slot(25)));
+    assert_eq!(beacon.lost(), LostSlots::Before(slot(25)));
     assert!(asked(&raw_step(&mut beacon, ms(5000), Input::Tick)).is_empty());
     assert_eq!(beacon.wake_at(), None);
 }
@@ -255,7 +255,7 @@ fn who_is_not_past_its_own_lost_slots_adds_the_window<S: Instance>() {
     for peer in [B, C, D] {
         step(&mut later, ms(0), head(peer, LIFE_ID, 2));
     }
-    assert_eq!(later.lost(), Lost::Before(slot(7)));
+    assert_eq!(later.lost(), LostSlots::Before(slot(7)));
     step(&mut later, ms(0), finalized(5, Some(V)));
     assert_eq!(next(&mut later), 6 + 4);
     step(&mut later, ms(0), finalized(6, Some(V)));
@@ -283,10 +283,10 @@ fn a_lost_life_in_the_next_epoch_is_asked_for_there() {
         (known, epochs.beacon(reshared::epoch(1)).unwrap().lost())
     };
     // They were well before the end: no life was behind it.
-    assert_eq!(told(1), (Lost::Before(slot(3)), Lost::Before(slot(3))));
+    assert_eq!(told(1), (LostSlots::Before(slot(3)), LostSlots::Before(slot(3))));
     // They are at the end, no matter which of them went on.
     let boundary = BOUNDARIES[0];
-    assert_eq!(told(boundary), (Lost::Before(slot(boundary + 2)), Lost::Unknown));
+    assert_eq!(told(boundary), (LostSlots::Before(slot(boundary + 2)), LostSlots::Unknown));
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
 
 use borsh::BorshSerialize;
-use prefinal_beacon::laws::{Dealt, Sample};
+use prefinal_beacon::laws::{DealtCommittee, Sample};
 use prefinal_beacon::{
-    Binding, Combined, ConfigError, Contained, Content, ContentError, Contents, Foresight,
-    Function, KeyError, LateKeys, OtherGroupKey, OutputError, PartialsError, Path, Scheme,
+    Binding, ConfigError, Content, ContentError, ContentInput, Contents, Foresight, Function,
+    KeyError, LateKeys, OtherGroupKey, OutputError, PartialsError, Path, ProvenOutput, Scheme,
     ShapeError, Sharing, Slot, Value, check_weight,
 };
 use prefinal_crypto_core::access::Party;
@@ -177,7 +177,7 @@ impl<const F: u8, const C: bool> Function for Tokens<F, C> {
         it: &Holders,
         point: &Point,
         given: &TokensByParty,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         let mut enough = it.clone();
         enough.threshold -= u128::from(F == Toy::ONE_TOO_FEW);
         check_weight::<Self>(&enough, given)?;
@@ -186,7 +186,7 @@ impl<const F: u8, const C: bool> Function for Tokens<F, C> {
             Err(_) if F == Toy::UNVERIFIED => output = digest(given),
             verified => verified?,
         }
-        Ok(Combined { output, proof: given.clone() })
+        Ok(ProvenOutput { output, proof: given.clone() })
     }
 
     fn prove(_: &Holders, _: &Point, given: &TokensByParty) -> Option<TokensByParty> {
@@ -208,11 +208,11 @@ impl<const F: u8, const C: bool> Function for Tokens<F, C> {
         it: &Holders,
         point: &Point,
         shown: &TokensByParty,
-    ) -> Result<Combined<Self>, OutputError> {
+    ) -> Result<ProvenOutput<Self>, OutputError> {
         if F == Toy::SHOWN_BY_FEW {
             Self::verify(it, point, shown).map_err(|_| OutputError::False)?;
             let output = Self::output(it, point, shown);
-            return Ok(Combined { output, proof: shown.clone() });
+            return Ok(ProvenOutput { output, proof: shown.clone() });
         }
         let combined = Self::combine(it, point, shown).ok();
         combined.filter(|_| F != Toy::NEVER_SHOWN).ok_or(OutputError::False)
@@ -301,19 +301,19 @@ impl<const F: u8, const C: bool> Contents<Self> for Tokens<F, C> {
         it: &Holders,
         context: &Context,
         content: Point,
-    ) -> Result<Contained<Self>, ContentError> {
+    ) -> Result<ContentInput<Self>, ContentError> {
         let (slot, value) = (content.slot, content.value.unwrap());
         let own = content.context == Some(*context) && content.of == Some(it.number);
         if !own && F != Toy::ANY_CONTENT {
             return Err(ContentError::Elsewhere { slot });
         }
-        Ok(Contained { slot, value, input: content })
+        Ok(ContentInput { slot, value, input: content })
     }
 }
 
 impl<const F: u8, const C: bool> Foresight<Self> for Tokens<F, C> {
-    type Foreseen = BTreeSet<Party>;
-    type Ahead = TokensByParty;
+    type Preparation = BTreeSet<Party>;
+    type RunningCombination = TokensByParty;
 
     const USED: bool = true;
 
@@ -335,7 +335,7 @@ impl<const F: u8, const C: bool> Foresight<Self> for Tokens<F, C> {
         it: &Holders,
         point: &Point,
         given: &TokensByParty,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         if F == Toy::BLIND_TRUST && ahead.len() == given.len() {
             return Self::combine(it, point, ahead);
         }
@@ -349,11 +349,11 @@ pub(crate) struct Dealer<const F: u8, const C: bool>;
 impl<const F: u8, const C: bool> Sample for Dealer<F, C> {
     type Scheme = Tokens<F, C>;
 
-    fn deal(&self, number: u8, path: Path) -> Dealt<Tokens<F, C>> {
+    fn deal(&self, number: u8, path: Path) -> DealtCommittee<Tokens<F, C>> {
         let holders = (0..4).map(|party| Of { number, path, party: Party::new(party) });
         let secret = |of: Of| (of.party, Secret { of, used: AtomicU8::new(0) });
         let threshold = if path == Path::Slow { 4 } else { 6 };
-        Dealt {
+        DealtCommittee {
             committee: Holders { number, path, threshold, here: BTreeSet::new() },
             secrets: holders.clone().map(secret).collect(),
             late_keys: holders.filter(|_| F != Toy::NOBODY_COUNTS).collect(),

@@ -136,7 +136,7 @@ fn keygen(suite: &mut Suite) {
     }
 }
 
-fn rehearse<D: prefinal_pvss_dkg::Dealt + Clone>() -> Rehearsal<Dkg<D>>
+fn rehearse<D: prefinal_pvss_dkg::AnyDealing + Clone>() -> Rehearsal<Dkg<D>>
 where
     Dkg<D>: Collect<DealerInput = ()>,
 {

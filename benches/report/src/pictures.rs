@@ -1,4 +1,4 @@
-//! Which pictures there are: files, and the text for who cannot see them.
+//! Which pictures there are: files, and the text for readers that cannot see them.
 use std::error::Error;
 use std::path::Path;
 

@@ -130,7 +130,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("knowledge-proof", "the proof that the dealer knows what it deals fails"),
     ("commitment-mismatch", "the commitments in the two groups differ"),
     ("ciphertext-mismatch", "a party's ciphertexts do not open to its commitments"),
-    ("not-the-holder", "a share is dealt on by who does not hold it"),
+    ("not-the-holder", "a share is dealt on by a party that does not hold it"),
     ("chunk-too-large", "a bound on the dealt chunks does not hold"),
     ("range-proof", "the proof that the dealt chunks are small fails"),
     ("sharing-proof", "the proof that the dealt chunks add up to the shares fails"),

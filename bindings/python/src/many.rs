@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use prefinal_codes::Coded;
 use prefinal_crypto_core::bls::{
-    self, AggregateKey, Claim, Culprits, MinPk, MinSig, Signed, Variant, min_pk, min_sig,
+    self, AggregateKey, Claim, Culprits, MinPk, MinSig, SignedMessage, Variant, min_pk, min_sig,
 };
 use prefinal_crypto_core::verified::Verified;
 use pyo3::prelude::*;
@@ -159,8 +159,12 @@ impl<'py> Batch<'py> {
         signatures: &[bls::Signature<V>],
     ) -> PyResult<BTreeSet<usize>> {
         let signed = keys.iter().zip(&self.messages).zip(signatures);
-        let signed: Vec<Signed<'_, V>> = signed
-            .map(|((key, message), signature)| Signed { key: *key, message, signature: *signature })
+        let signed: Vec<SignedMessage<'_, V>> = signed
+            .map(|((key, message), signature)| SignedMessage {
+                key: *key,
+                message,
+                signature: *signature,
+            })
             .collect();
         let mut culprits = BTreeSet::new();
         for (step, some) in signed.chunks(STEP).enumerate() {

@@ -26,7 +26,7 @@ const ms = (value) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 const known = (path) => (PATHS.includes(path) ? path : '');
 
-/** The beacon that is followed. Another one begins anew. */
+/** The beacon that is followed. With another one everything begins again. */
 function follow(info) {
   const next = Chain.fromInfo(info);
   const { hash } = next;

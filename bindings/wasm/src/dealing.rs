@@ -73,7 +73,7 @@ impl RawConfig {
     pub fn verify_dealing(&self, bytes: &[u8]) -> Result<u32, JsValue> {
         let dealing = Dealing::from_bytes(&self.0, bytes).map_err(raise)?;
         let dealing = prefinal_pvss_dkg::verify(&self.0, dealing).map_err(raise)?;
-        Ok(prefinal_pvss_dkg::Dealt::dealer(&*dealing).get())
+        Ok(prefinal_pvss_dkg::AnyDealing::dealer(&*dealing).get())
     }
 }
 

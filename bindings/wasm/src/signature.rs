@@ -1,4 +1,4 @@
-//! Signatures under a domain, of one key or a committee's: the same to who verifies.
+//! Signatures under a domain, of one key or a committee's: the same for a verifier.
 use std::sync::Mutex;
 
 use prefinal_crypto_core::bls::{Domain, MinPk, MinSig, PublicKey, Signature, Variant};

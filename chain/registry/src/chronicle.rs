@@ -57,7 +57,7 @@ pub enum ChronicleError {
     /// The file is missing, not readable or not writable.
     #[error("{file}: {source}")]
     File {
-        /// The file.
+        /// The name of the file.
         file: String,
         /// The error of the operating system.
         source: std::io::Error,
@@ -65,7 +65,7 @@ pub enum ChronicleError {
     /// The file has more bytes than any devnet writes.
     #[error("{file}: {got} bytes, at most {MAX_BYTES} are read")]
     TooLarge {
-        /// The file.
+        /// The name of the file.
         file: String,
         /// Its size in bytes.
         got: u64,
@@ -73,7 +73,7 @@ pub enum ChronicleError {
     /// The file holds nothing that could be verified.
     #[error("{file}: no {what}, there is nothing to verify")]
     Empty {
-        /// The file.
+        /// The name of the file.
         file: String,
         /// The kind of entry that is missing.
         what: &'static str,
@@ -81,9 +81,9 @@ pub enum ChronicleError {
     /// A slot occurs twice, or slots are out of order.
     #[error("{file}: slot {slot} behind slot {before}, expected each once and in order")]
     Order {
-        /// The file.
+        /// The name of the file.
         file: String,
-        /// The slot.
+        /// The slot that the line is for.
         slot: u64,
         /// The slot before it in the file.
         before: u64,
@@ -91,7 +91,7 @@ pub enum ChronicleError {
     /// Not JSON, or a field is missing or malformed; the message has line and column.
     #[error("{file}: {source}")]
     Malformed {
-        /// The file.
+        /// The name of the file.
         file: String,
         /// What is wrong, and where.
         source: serde_json::Error,

@@ -1,13 +1,13 @@
 //! The engines that programs know, by name, and the keys that each signs with.
 //!
-//! To add an engine, add its crate, a [`Name`], an implementation of [`Listed`], and a line in
+//! To add an engine, add its crate, a [`Name`], an implementation of [`NamedEngine`], and a line in
 //! [`engine_type!`](crate::engine_type).
 use std::fmt;
 
 use ::prefinal_jolteon::Jolteon;
 use prefinal_crypto_core::bls::min_sig;
 use prefinal_crypto_core::verified::Verified;
-use prefinal_engine::{Launch, Member, Past};
+use prefinal_engine::{Launch, Member, PastVotes};
 use prefinal_malachite::Malachite;
 
 use prefinal_validator::StartError;
@@ -24,7 +24,7 @@ pub enum Name {
 }
 
 impl Name {
-    /// Every engine.
+    /// Every engine that programs can name.
     pub const ALL: &'static [Self] = &[Self::Jolteon, Self::Malachite];
 
     /// The name that a user types.
@@ -53,7 +53,7 @@ impl fmt::Display for Name {
 }
 
 /// An engine whose keys can be taken from a set-up and an identity.
-pub trait Listed: Launch {
+pub trait NamedEngine: Launch {
     /// Whether its slots take only milliseconds on one machine and wait for no job. Without a pace,
     /// such an engine outruns the parties that still open their shares, and later the jobs that compute
     /// values.
@@ -79,7 +79,7 @@ pub trait Listed: Launch {
         setup: &Setup,
         identity: &Identity,
         records: Vec<Self::Record>,
-    ) -> Result<(Self, Past), StartError> {
+    ) -> Result<(Self, PastVotes), StartError> {
         let config = prefinal_engine::Config {
             context: setup.context,
             me: identity.me,
@@ -93,7 +93,7 @@ pub trait Listed: Launch {
     }
 }
 
-impl Listed for Jolteon {
+impl NamedEngine for Jolteon {
     const OUTRUNS_JOBS: bool = false;
 
     fn members(setup: &Setup) -> Result<Vec<Member<Verified<min_sig::PublicKey>>>, StartError> {
@@ -108,7 +108,7 @@ impl Listed for Jolteon {
 }
 
 /// It signs with a separate key on another curve, which each identity draws from its seed.
-impl Listed for Malachite {
+impl NamedEngine for Malachite {
     const OUTRUNS_JOBS: bool = true;
 
     fn members(setup: &Setup) -> Result<Vec<Member<prefinal_malachite::PublicKey>>, StartError> {

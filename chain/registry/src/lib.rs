@@ -18,15 +18,16 @@ pub use ::prefinal_beacon::{Bls, Wvuf};
 pub use prefinal_jolteon::Jolteon;
 pub use prefinal_malachite::Malachite;
 
-pub use crate::engine::Listed;
-pub use crate::scheme::Named;
+pub use crate::engine::NamedEngine;
+pub use crate::scheme::NamedScheme;
 
 /// Evaluates an expression with the types of a scheme and an engine, given by their names: `$S` is
-/// [`Named`], `$E` is [`Listed`]. This macro and [`engine_type!`] are the only place that lists them.
+/// [`NamedScheme`], `$E` is [`NamedEngine`]. This macro and [`engine_type!`] are the only place that
+/// lists them.
 ///
 /// ```
 /// use prefinal_registry::{engine, scheme, types};
-/// fn run<S: prefinal_registry::Named, E: prefinal_registry::Listed>(slots: u64) -> String {
+/// fn run<S: prefinal_registry::NamedScheme, E: prefinal_registry::NamedEngine>(slots: u64) -> String {
 ///     format!("{slots} slots of {} outrun jobs: {}", S::NAME, E::OUTRUNS_JOBS)
 /// }
 /// let (scheme, engine) = (scheme::Name::Bls, engine::Name::Malachite);
@@ -51,7 +52,7 @@ macro_rules! types {
 ///
 /// ```
 /// use prefinal_registry::{engine, engine_type};
-/// fn quorum<E: prefinal_registry::Listed>() -> String {
+/// fn quorum<E: prefinal_registry::NamedEngine>() -> String {
 ///     format!("{:?}", E::QUORUM)
 /// }
 /// let each = engine::Name::ALL.iter().map(|name| engine_type!(name, E => quorum::<E>()));

@@ -1,13 +1,13 @@
 //! The schemes that programs know, by name.
 //!
-//! To add a scheme, add its computation (`beacon`), what its keys need ([`Keyed`]), a [`Name`], an
-//! implementation of [`Named`], and a line in [`types!`](crate::types).
+//! To add a scheme, add its computation (`beacon`), what its keys need ([`KeyedScheme`]), a [`Name`], an
+//! implementation of [`NamedScheme`], and a line in [`types!`](crate::types).
 use std::fmt;
 
 use ::prefinal_beacon::Reveal;
 pub use ::prefinal_beacon::{Bls, Wvuf};
 use prefinal_crypto_core::context::Context;
-use prefinal_validator::scheme::{Keyed, PerPath};
+use prefinal_validator::scheme::{KeyedScheme, PerPath};
 
 use crate::chronicle::{Chronicle, Evaluations, Rounds};
 
@@ -22,7 +22,7 @@ pub enum Name {
 }
 
 impl Name {
-    /// Every scheme.
+    /// Every scheme that programs can name.
     pub const ALL: &'static [Self] = &[Self::Bls, Self::Wvuf];
 
     /// The name that a user types.
@@ -53,7 +53,7 @@ impl fmt::Display for Name {
 }
 
 /// A scheme that programs know.
-pub trait Named: Keyed {
+pub trait NamedScheme: KeyedScheme {
     /// The name by which [`types!`](crate::types) picks it.
     const NAME: Name;
 
@@ -65,7 +65,7 @@ pub trait Named: Keyed {
     ) -> Chronicle;
 }
 
-impl Named for Bls {
+impl NamedScheme for Bls {
     const NAME: Name = Name::Bls;
 
     fn chronicle(
@@ -77,7 +77,7 @@ impl Named for Bls {
     }
 }
 
-impl Named for Wvuf {
+impl NamedScheme for Wvuf {
     const NAME: Name = Name::Wvuf;
 
     fn chronicle(

@@ -18,7 +18,7 @@ use prefinal_validator::setup::{Algorithm, Plan, found};
 use prefinal_validator::term::Term;
 use prefinal_validator::vouch::{Committee, Vouchers};
 
-use prefinal_registry::{Jolteon, Listed, Malachite};
+use prefinal_registry::{Jolteon, Malachite, NamedEngine};
 
 const LAGGARD: Party = Party::new(3);
 /// The first slot of the next epoch.
@@ -36,7 +36,7 @@ enum Parks {
     Quiet,
 }
 
-struct Island<E: Listed> {
+struct Island<E: NamedEngine> {
     terms: BTreeMap<Party, Term<E>>,
     waiting: VecDeque<(Party, Input<E>)>,
     now: Instant,
@@ -48,7 +48,7 @@ struct Island<E: Listed> {
     cut: Slot,
 }
 
-impl<E: Listed> Island<E> {
+impl<E: NamedEngine> Island<E> {
     fn new(cut: u64, parks: Parks) -> Self {
         let plan = Plan::new(vec![Stake::new(1); 4], Algorithm::Slow, Ratio::ONE).unwrap();
         let (mut setup, identities) = found(&plan, 1).unwrap();
@@ -147,12 +147,12 @@ impl<E: Listed> Island<E> {
     }
 }
 
-fn reaches<E: Listed>(parks: Parks) -> Vec<u64> {
+fn reaches<E: NamedEngine>(parks: Parks) -> Vec<u64> {
     (1..=10).map(|cut| Island::<E>::new(cut, parks).laggard()).collect()
 }
 
 /// Whether it gets to the boundary from what it has, by what its peers say.
-fn is_told<E: Listed>(cut: u64) -> bool {
+fn is_told<E: NamedEngine>(cut: u64) -> bool {
     let mut island = Island::<E>::new(cut, Parks::Quiet);
     island.run();
     let committee = Committee::new(vec![Stake::new(1); 4], E::QUORUM);

@@ -20,11 +20,11 @@ use prefinal_crypto_core::context::EpochId;
 use prefinal_engine::Quorum;
 use prefinal_protocol::{Instant, Machine};
 
-use crate::beside::{Basis, Beside};
 use crate::early::Early;
 use crate::event::HaltError;
+use crate::extra::{Basis, ExtraChannels};
 use crate::keygen;
-use crate::scheme::{AdmittedKeys, Keyed};
+use crate::scheme::{AdmittedKeys, KeyedScheme};
 use crate::setup::{Algorithm, Identity, Setup};
 
 /// The channel whose keys are made on the chain.
@@ -39,7 +39,7 @@ pub(crate) struct Origin {
 }
 
 /// The beacons that have begun, and the inputs for the next one.
-pub(crate) struct Beacons<S: Keyed, L: Beside> {
+pub(crate) struct Beacons<S: KeyedScheme, L: ExtraChannels> {
     origin: Origin,
     running: Option<Stack<(S, L)>>,
     /// The chain's first slot with a value, once it is known: rounds count from there.
@@ -53,13 +53,13 @@ pub(crate) struct Beacons<S: Keyed, L: Beside> {
 }
 
 /// The inputs that the next beacon must get.
-pub(crate) struct Backlog<S: Keyed, L: Beside> {
+pub(crate) struct Backlog<S: KeyedScheme, L: ExtraChannels> {
     finalized: Vec<(Slot, Option<Value>)>,
     abandoned: Option<View>,
     pub(crate) envelopes: Early<Envelope<(S, L)>>,
 }
 
-impl<S: Keyed, L: Beside> Beacons<S, L> {
+impl<S: KeyedScheme, L: ExtraChannels> Beacons<S, L> {
     /// No beacon yet. `records` are the records of all epochs.
     pub(crate) fn new(origin: Origin, first: EpochId, records: Vec<stack::Record>) -> Self {
         Self {
@@ -222,13 +222,13 @@ impl<S: Keyed, L: Beside> Beacons<S, L> {
 }
 
 // A derived implementation would require a default of the scheme.
-impl<S: Keyed, L: Beside> Default for Backlog<S, L> {
+impl<S: KeyedScheme, L: ExtraChannels> Default for Backlog<S, L> {
     fn default() -> Self {
         Self { finalized: Vec::new(), abandoned: None, envelopes: Early::default() }
     }
 }
 
-impl<S: Keyed, L: Beside> Backlog<S, L> {
+impl<S: KeyedScheme, L: ExtraChannels> Backlog<S, L> {
     /// The inputs, in the order in which the beacon of that epoch must get them.
     pub(crate) fn inputs(self) -> impl Iterator<Item = Input<(S, L)>> {
         // The beacon repeats what it released before a crash, unless it knows about the view that was
@@ -243,7 +243,7 @@ impl<S: Keyed, L: Beside> Backlog<S, L> {
 }
 
 /// `origin` is the chain's first slot with a value.
-fn paths<S: Keyed>(setup: &Setup, epoch: keygen::Epoch<S>, origin: Slot) -> Paths<S> {
+fn paths<S: KeyedScheme>(setup: &Setup, epoch: keygen::Epoch<S>, origin: Slot) -> Paths<S> {
     let keygen::Epoch { committees, own, first_slot: _ } = epoch;
     let (own_slow, own_fast) = own.map(|own| (own.slow, own.fast)).unzip();
     let slow = Sharing { committee: committees.slow, secret: own_slow };

@@ -9,16 +9,16 @@ use ::prefinal_beacon::stack::{Channel, Envelope};
 use ::prefinal_beacon::{Slot, Value, View};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
-use prefinal_driver::{Driven, Summary};
+use prefinal_driver::{DrivenMachine, Summary};
 use prefinal_engine::Block;
 use prefinal_protocol::Recipient;
 
-use crate::beside::Beside;
+use crate::extra::ExtraChannels;
 use crate::participant::{Effect, Input, Job, Participant, Record, Verdict};
-use crate::scheme::Keyed;
+use crate::scheme::KeyedScheme;
 use crate::setup::Identity;
 
-impl<S: Keyed, L: Beside> Driven for Participant<S, L>
+impl<S: KeyedScheme, L: ExtraChannels> DrivenMachine for Participant<S, L>
 where
     L::Epochs: Send,
     L::Effect: Send,

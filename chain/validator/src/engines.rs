@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
-use prefinal_engine::{Engine, Input, Output, Pace, Past};
+use prefinal_engine::{Engine, Input, Output, Pace, PastVotes};
 use prefinal_protocol::{Instant, Slot};
 
 use crate::early::Early;
@@ -46,7 +46,7 @@ impl<E: Engine> Engines<E> {
         setup: &Setup,
         identity: &Identity,
         first: Slot,
-    ) -> Result<Past, StartError> {
+    ) -> Result<PastVotes, StartError> {
         let epoch = setup.context.epoch;
         let records = self.promised.remove(&epoch).unwrap_or_default();
         // The times at which rounds are due continue over epochs.
@@ -55,7 +55,7 @@ impl<E: Engine> Engines<E> {
         let (engine, past) = (self.begin)(&setup, identity, records)?;
         let term = Term::new(engine, first);
         let released = past.released.into_iter();
-        let past = Past {
+        let past = PastVotes {
             abandoned: past.abandoned.map(|view| term.view(view)),
             released: released.map(|(slot, value)| (term.slot(slot), value)).collect(),
         };

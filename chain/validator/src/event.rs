@@ -8,12 +8,12 @@ use prefinal_crypto_core::certificate::ElectorateError;
 use prefinal_crypto_core::context::EpochId;
 
 use crate::keygen::{KeygenError, Progress};
-use crate::scheme::{AdmittedKeys, Keyed, PerPath};
+use crate::scheme::{AdmittedKeys, KeyedScheme, PerPath};
 use crate::setup::RefusedChange;
 
 /// Something that an observer may want to know.
 #[derive(Clone, Debug)]
-pub enum Event<S: Keyed> {
+pub enum Event<S: KeyedScheme> {
     /// One more dealing counts for a key that is being made.
     Dealing {
         /// The epoch that the key is for.

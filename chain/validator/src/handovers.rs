@@ -28,17 +28,17 @@ use prefinal_protocol::Slot;
 use prefinal_pvss_dkg::protocol::Record;
 
 use crate::keygen::{self, Boundary, Epoch, Keygen, KeygenError, Verdict};
-use crate::scheme::{Fixed, Keyed};
+use crate::scheme::{CommitteeKey, KeyedScheme};
 use crate::setup::{RefusedChange, Setup};
 
 /// The first slot at which the epoch of these keys may begin.
-fn bound<S: Keyed>(keygen: &Keygen<S>, next: Slot) -> Slot {
+fn bound<S: KeyedScheme>(keygen: &Keygen<S>, next: Slot) -> Slot {
     let (Boundary::NotBefore(slot) | Boundary::At(slot)) = keygen.boundary(next.get());
     Slot::new(slot)
 }
 
 /// The key generations of this epoch and of the epochs beside it, as one party runs them.
-pub struct Handovers<S: Keyed> {
+pub struct Handovers<S: KeyedScheme> {
     me: Party,
     /// Records of key generations that have not been started in this life.
     records: BTreeMap<EpochId, Vec<Record>>,
@@ -50,14 +50,14 @@ pub struct Handovers<S: Keyed> {
     last: Slot,
 }
 
-struct Stage<S: Keyed> {
+struct Stage<S: KeyedScheme> {
     setup: Arc<Setup>,
     keygen: Keygen<S>,
     /// Where the epoch begins, if an earlier epoch decided it.
     first: Option<Slot>,
 }
 
-struct Next<S: Keyed> {
+struct Next<S: KeyedScheme> {
     setup: Arc<Setup>,
     /// `None` until this party has opened its shares of the key before.
     keygen: Option<Keygen<S>>,
@@ -65,7 +65,7 @@ struct Next<S: Keyed> {
     waiting: Vec<(Slot, Vec<Arc<[u8]>>)>,
 }
 
-impl<S: Keyed> Handovers<S> {
+impl<S: KeyedScheme> Handovers<S> {
     /// Starts before the first slot, with the records of an earlier life. Blocks are then given again,
     /// from the first one that is on record.
     ///
@@ -182,7 +182,7 @@ impl<S: Keyed> Handovers<S> {
 
     /// The current epoch's key, once it is fixed.
     #[must_use]
-    pub fn key(&self) -> Option<&Arc<Fixed<S>>> {
+    pub fn key(&self) -> Option<&Arc<CommitteeKey<S>>> {
         self.current.keygen.key()
     }
 

@@ -10,7 +10,7 @@
 //! If a share is a key (threshold BLS), everybody counts at once: the keys suffice with the last
 //! dealing, and nothing is published.
 //!
-//! In a later epoch the committee before deals to the next one ([`Before`]). With threshold BLS it
+//! In a later epoch the committee before deals to the next one ([`PreviousKey`]). With threshold BLS it
 //! deals on shares of the previous key, `t` of which make the same key again. With the weighted VUF it
 //! makes a fresh key. Shares of the previous key are wiped when this party has opened those of the next.
 //!
@@ -31,12 +31,14 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
 use prefinal_pvss_dkg::field::HandoverError;
 use prefinal_pvss_dkg::protocol::{
-    self, Collect, Ignored, Input, Keys, Place, Position, Record, Role,
+    self, Collect, Input, Keys, Place, Position, Record, Refusal, Role,
 };
 use prefinal_weighted_rounding::Stake;
 use sha2::{Digest, Sha256};
 
-use crate::scheme::{Admissions, AdmittedKeys, Before, Fixed, Key, Keyed, Opened, PerPath, Sum};
+use crate::scheme::{
+    Admissions, AdmittedKeys, CommitteeKey, Key, KeyedScheme, PartyKeys, PerPath, PreviousKey, Sum,
+};
 use crate::setup::{Identity, Setup};
 use crate::transaction::{self, Kind, SignedKeys};
 
@@ -44,7 +46,7 @@ use crate::transaction::{self, Kind, SignedKeys};
 const PER_BLOCK: u64 = 1 << 20;
 
 /// Work that leaves the key generation.
-pub enum Job<S: Keyed> {
+pub enum Job<S: KeyedScheme> {
     /// Make dealings, check them, or add them up.
     Dealings(protocol::Job<S::Collect>),
     /// Make this party's dealings for the next committee.
@@ -52,7 +54,7 @@ pub enum Job<S: Keyed> {
         /// The job of dealing, with the places that this party owes dealings for.
         job: protocol::Job<S::Collect>,
         /// The key before, and this party's shares of it.
-        before: Before<S>,
+        before: PreviousKey<S>,
     },
     /// Compute which parties evaluate under the key, and with which public keys.
     Fix {
@@ -63,26 +65,26 @@ pub enum Job<S: Keyed> {
     },
     /// Decrypt this party's shares and make its keys from them.
     Open {
-        /// The fixed key.
-        key: Arc<Fixed<S>>,
+        /// The key whose shares are opened.
+        key: Arc<CommitteeKey<S>>,
     },
     /// Decode and check published keys.
     Admit {
-        /// The transactions.
+        /// The transactions that publish keys, as they were ordered.
         transactions: Vec<Arc<[u8]>>,
         /// The fixed key that they belong to.
-        key: Arc<Fixed<S>>,
+        key: Arc<CommitteeKey<S>>,
     },
 }
 
 /// The result of a [`Job`].
-pub enum Verdict<S: Keyed> {
+pub enum Verdict<S: KeyedScheme> {
     /// Result of [`Job::Dealings`] and [`Job::HandOver`].
     Dealings(protocol::Verdict<S::Collect>),
-    /// Result of [`Job::Fix`].
-    Fixed(Result<Arc<Fixed<S>>, String>),
-    /// Result of [`Job::Open`].
-    Opened(Result<Opened<S>, String>),
+    /// Result of [`Job::Fix`]: which parties evaluate under the key.
+    Fixed(Result<Arc<CommitteeKey<S>>, String>),
+    /// Result of [`Job::Open`]: this party's keys.
+    Opened(Result<PartyKeys<S>, String>),
     /// Result of [`Job::Admit`], in the order of the transactions.
     Admitted(Admissions<S>),
 }
@@ -155,12 +157,12 @@ impl KeygenError {
 pub type Output<S> = ::prefinal_protocol::Output<Record, Effect<S>>;
 
 /// What the key generation wants done or reports, except for its records.
-pub enum Effect<S: Keyed> {
+pub enum Effect<S: KeyedScheme> {
     /// Run this job and return its verdict to [`Keygen::checked`].
     Run(Job<S>),
     /// Have this transaction ordered in a block.
     Submit(Vec<u8>),
-    /// A dealing counts.
+    /// A valid dealing was ordered in time, so it is part of the key.
     Dealing {
         /// Number of dealings that count so far.
         dealings: usize,
@@ -181,10 +183,10 @@ pub enum Effect<S: Keyed> {
 }
 
 /// The key generation of one epoch, as one party runs it.
-pub struct Keygen<S: Keyed> {
+pub struct Keygen<S: KeyedScheme> {
     setup: Arc<Setup>,
     me: Party,
-    before: Option<Before<S>>,
+    before: Option<PreviousKey<S>>,
     dealings: protocol::Keygen<S::Collect>,
     /// Number of dealings that count, and the stake of their dealers.
     counted: (usize, Stake),
@@ -199,8 +201,8 @@ pub struct Keygen<S: Keyed> {
 }
 
 /// The key is fixed, and parties' keys are being admitted.
-struct Complete<S: Keyed> {
-    key: Arc<Fixed<S>>,
+struct Complete<S: KeyedScheme> {
+    key: Arc<CommitteeKey<S>>,
     committees: PerPath<S::Committee>,
     /// For each party, the digest of the transaction by which it counts.
     entered: BTreeMap<Party, [u8; 32]>,
@@ -214,7 +216,7 @@ struct Complete<S: Keyed> {
 }
 
 /// What the beacon of an epoch needs.
-pub struct Epoch<S: Keyed> {
+pub struct Epoch<S: KeyedScheme> {
     /// The committee of each path, with the keys admitted so far.
     pub committees: PerPath<S::Committee>,
     /// This party's secret keys; `None` if it holds no share.
@@ -223,7 +225,7 @@ pub struct Epoch<S: Keyed> {
     pub first_slot: u64,
 }
 
-impl<S: Keyed> Keygen<S> {
+impl<S: KeyedScheme> Keygen<S> {
     /// Starts before the first transaction, with the records of an earlier life. Asks at once for a job
     /// that makes this party's dealings, or submits again the dealings that it made before. `before` is
     /// the key of the epoch before; `None` in the first epoch.
@@ -235,7 +237,7 @@ impl<S: Keyed> Keygen<S> {
         setup: Arc<Setup>,
         me: Party,
         records: Vec<Record>,
-        before: Option<Before<S>>,
+        before: Option<PreviousKey<S>>,
     ) -> Result<Self, KeygenError> {
         // The scheme opens shares where it makes keys of them, so this machine is no recipient.
         let role = Role { dealer: Some(me), recipient: None };
@@ -311,7 +313,7 @@ impl<S: Keyed> Keygen<S> {
         self.settle();
     }
 
-    /// The next output.
+    /// The next thing to keep or to do, in this order; `None` until the next input.
     pub fn poll(&mut self) -> Option<Output<S>> {
         self.outputs.pop_front()
     }
@@ -330,7 +332,7 @@ impl<S: Keyed> Keygen<S> {
 
     /// The key, once it is fixed.
     #[must_use]
-    pub fn key(&self) -> Option<&Arc<Fixed<S>>> {
+    pub fn key(&self) -> Option<&Arc<CommitteeKey<S>>> {
         self.complete.as_ref().map(|complete| &complete.key)
     }
 
@@ -358,9 +360,9 @@ impl<S: Keyed> Keygen<S> {
     /// What is handed over to the next committee, once this party has opened its shares. The shares in
     /// it are secret; see [`Self::wipe_shares`].
     #[must_use]
-    pub fn handed_over(&self) -> Option<Before<S>> {
+    pub fn handed_over(&self) -> Option<PreviousKey<S>> {
         let complete = self.complete.as_ref().filter(|complete| complete.opened)?;
-        Some(Before { key: Arc::clone(&complete.key), shares: complete.shares.clone() })
+        Some(PreviousKey { key: Arc::clone(&complete.key), shares: complete.shares.clone() })
     }
 
     /// Drops the shares that would be dealt on, because the next committee has its key. The beacon
@@ -396,7 +398,7 @@ impl<S: Keyed> Keygen<S> {
                         Some(self.count(place, position))
                     }
                     protocol::Effect::Accuse { fault, .. } => Some(Effect::Accused(fault)),
-                    protocol::Effect::Ignored(Ignored::Repeated) => None,
+                    protocol::Effect::Ignored(Refusal::Repeated) => None,
                     protocol::Effect::Ignored(why) => Some(Effect::Refused(why.to_string())),
                     protocol::Effect::Aborted(why) => Some(Effect::Refused(why.to_string())),
                     protocol::Effect::Ready(ready) => {
@@ -469,7 +471,7 @@ impl<S: Keyed> Keygen<S> {
     }
 
     /// The key is fixed: starts opening and admitting.
-    fn complete(&mut self, key: Arc<Fixed<S>>) {
+    fn complete(&mut self, key: Arc<CommitteeKey<S>>) {
         let opened = self.setup.keygen.shape().access().weight(self.me) == 0;
         if !opened {
             self.effect(Effect::Run(Job::Open { key: Arc::clone(&key) }));
@@ -501,7 +503,7 @@ impl<S: Keyed> Keygen<S> {
         }
     }
 
-    fn opened(&mut self, opened: Opened<S>) {
+    fn opened(&mut self, opened: PartyKeys<S>) {
         let Some(complete) = &mut self.complete else { return };
         complete.own = Some(opened.keys);
         complete.shares = opened.shares;
@@ -554,7 +556,10 @@ impl Progress {
 }
 
 /// A job that deals on shares needs the previous key and its shares.
-fn of_dealer<S: Keyed>(job: protocol::Job<S::Collect>, before: Option<&Before<S>>) -> Job<S> {
+fn of_dealer<S: KeyedScheme>(
+    job: protocol::Job<S::Collect>,
+    before: Option<&PreviousKey<S>>,
+) -> Job<S> {
     match (job, before) {
         (job @ protocol::Job::Deal { .. }, Some(before)) => {
             Job::HandOver { job, before: before.clone() }
@@ -572,7 +577,7 @@ const fn round(position: Position) -> u64 {
     position.get() / PER_BLOCK
 }
 
-impl<S: Keyed> Complete<S> {
+impl<S: KeyedScheme> Complete<S> {
     fn first_slot(&self, lead: u64) -> Option<u64> {
         Some(self.sufficed?.saturating_add(lead))
     }
@@ -598,7 +603,7 @@ impl<S: Keyed> Complete<S> {
     }
 }
 
-impl<S: Keyed> Job<S> {
+impl<S: KeyedScheme> Job<S> {
     /// Whether this job makes the party's own dealings. That is the costliest job, and useless once
     /// others suffice.
     #[must_use]
@@ -631,11 +636,11 @@ impl<S: Keyed> Job<S> {
 
 /// Runs a job about dealings. The randomness is the same at each call, so a party that lost its records
 /// makes the same dealings again.
-pub fn run_dealings<S: Keyed>(
+pub fn run_dealings<S: KeyedScheme>(
     job: &protocol::Job<S::Collect>,
     setup: &Setup,
     identity: &Identity,
-    before: Option<&Before<S>>,
+    before: Option<&PreviousKey<S>>,
 ) -> protocol::Verdict<S::Collect> {
     // No other job draws randomness.
     let session = match job {
@@ -652,7 +657,10 @@ pub fn run_dealings<S: Keyed>(
 ///
 /// # Errors
 /// If the party cannot deal.
-pub fn deal<S: Keyed>(setup: &Setup, identity: &Identity) -> Result<Vec<Vec<u8>>, HandoverError> {
+pub fn deal<S: KeyedScheme>(
+    setup: &Setup,
+    identity: &Identity,
+) -> Result<Vec<Vec<u8>>, HandoverError> {
     let blank = Arc::new(S::collect(Arc::clone(&setup.keygen), None)?);
     let places = blank.owed(identity.me);
     match run_dealings::<S>(&protocol::Job::Deal { blank, places }, setup, identity, None) {
@@ -685,18 +693,22 @@ mod tests {
         (Arc::new(setup), identities)
     }
 
-    fn start<S: Keyed>(setup: &Arc<Setup>, me: u32) -> Keygen<S> {
+    fn start<S: KeyedScheme>(setup: &Arc<Setup>, me: u32) -> Keygen<S> {
         Keygen::new(Arc::clone(setup), Party::new(me), Vec::new(), None).unwrap()
     }
 
     /// The transaction with a party's dealing.
-    fn dealing<S: Keyed>(setup: &Arc<Setup>, identity: &Identity) -> Arc<[u8]> {
+    fn dealing<S: KeyedScheme>(setup: &Arc<Setup>, identity: &Identity) -> Arc<[u8]> {
         let submitted = drive(&mut start::<S>(setup, identity.me.get()), setup, identity);
         submitted[0].as_slice().into()
     }
 
     /// Runs every job at once; what the party submits.
-    fn drive<S: Keyed>(keygen: &mut Keygen<S>, setup: &Setup, identity: &Identity) -> Vec<Vec<u8>> {
+    fn drive<S: KeyedScheme>(
+        keygen: &mut Keygen<S>,
+        setup: &Setup,
+        identity: &Identity,
+    ) -> Vec<Vec<u8>> {
         let mut submitted = Vec::new();
         while let Some(output) = keygen.poll() {
             match output {
@@ -739,7 +751,7 @@ mod tests {
     }
 
     /// Runs every job; what is submitted and what is refused, and the first slot.
-    fn settled<S: Keyed>(
+    fn settled<S: KeyedScheme>(
         keygen: &mut Keygen<S>,
         (setup, identity): (&Setup, &Identity),
         records: &mut Vec<Record>,
@@ -766,7 +778,7 @@ mod tests {
     }
 
     /// Every block is ordered twice, and a party that restarts behind any of them goes on.
-    fn ordered_twice<S: Keyed>() {
+    fn ordered_twice<S: KeyedScheme>() {
         let (setup, identities) = committee();
         // The first three are enough, and no two of them.
         let dealers = [3, 2, 1, 0].map(|dealer: usize| &identities[dealer]);
@@ -819,7 +831,7 @@ mod tests {
         lengths::<Wvuf>(true);
     }
 
-    fn lengths<S: Keyed>(publishes: bool) {
+    fn lengths<S: KeyedScheme>(publishes: bool) {
         let (setup, identities) = committee();
         let dealings: Vec<_> = identities.iter().map(|one| dealing::<S>(&setup, one)).collect();
         for identity in &identities {

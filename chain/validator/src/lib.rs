@@ -52,7 +52,7 @@
 //! | module          | what                                                            |
 //! |-----------------|-----------------------------------------------------------------|
 //! | [`setup`]       | what a committee agrees on, and what each party keeps to itself |
-//! | [`beside`]      | channels whose keys are known with the set-up                   |
+//! | [`extra`]       | channels whose keys are known with the set-up                   |
 //! | [`change`]      | transactions that change the committee, and what members sign  |
 //! | [`keygen`]      | from ordered transactions to the epoch's keys                   |
 //! | [`handovers`]   | successive key generations, and where epochs begin              |
@@ -71,12 +71,12 @@
 #![forbid(unsafe_code)]
 
 mod beacons;
-pub mod beside;
 pub mod change;
 mod driven;
 mod early;
 mod engines;
 mod event;
+pub mod extra;
 pub mod handovers;
 pub mod keygen;
 pub mod participant;

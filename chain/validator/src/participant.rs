@@ -54,15 +54,15 @@ use ::prefinal_beacon::{Beacon, Life, Slot, Value, View, epochs};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig;
 use prefinal_crypto_core::context::EpochId;
-use prefinal_engine::{Block, Past};
+use prefinal_engine::{Block, PastVotes};
 use prefinal_protocol::{Instant, Machine};
 
 use crate::beacons::{Beacons, Origin};
-use crate::beside::Beside;
 use crate::event::{Event, HaltError, StartError};
+use crate::extra::ExtraChannels;
 use crate::handovers::Handovers;
 use crate::keygen::{self, KeygenError};
-use crate::scheme::{Fixed, Keyed};
+use crate::scheme::{CommitteeKey, KeyedScheme};
 use crate::setup::{Identity, Setup};
 use crate::transaction::Kind;
 
@@ -71,7 +71,7 @@ pub use self::words::{Effect, Host, Input, Job, Output, Record, Verdict};
 
 /// Key generations, handovers and beacons of one party, through all epochs of a chain. It runs one
 /// scheme `S` whose keys are made on the chain, and channels `L` that need no such keys.
-pub struct Participant<S: Keyed, L: Beside = ()> {
+pub struct Participant<S: KeyedScheme, L: ExtraChannels = ()> {
     identity: Arc<Identity>,
     /// The public half of the key with which this party signs.
     signer: min_sig::PublicKey,
@@ -102,7 +102,7 @@ struct Ordered {
     block: Option<Block>,
 }
 
-impl<S: Keyed, L: Beside> Participant<S, L> {
+impl<S: KeyedScheme, L: ExtraChannels> Participant<S, L> {
     /// A participant of a chain whose first epoch has this set-up. It continues where its records end.
     /// In its first life, for which its journal was created, there are none.
     ///
@@ -162,7 +162,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
 
     /// The key of the current epoch, once it is fixed.
     #[must_use]
-    pub fn key(&self) -> Option<&Arc<Fixed<S>>> {
+    pub fn key(&self) -> Option<&Arc<CommitteeKey<S>>> {
         self.handovers.key()
     }
 
@@ -340,7 +340,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
     }
 
     /// The engine of this epoch is ready. `past` is what it sent in an earlier life.
-    pub(crate) fn prepared(&mut self, now: Instant, epoch: EpochId, past: Past) {
+    pub(crate) fn prepared(&mut self, now: Instant, epoch: EpochId, past: PastVotes) {
         if self.prepared || epoch != self.announced {
             return;
         }
@@ -534,7 +534,7 @@ impl<S: Keyed, L: Beside> Participant<S, L> {
     }
 }
 
-impl<S: Keyed, L: Beside> Machine for Participant<S, L> {
+impl<S: KeyedScheme, L: ExtraChannels> Machine for Participant<S, L> {
     type Input = Input<S, L>;
     type Record = Record;
     type Effect = Effect<S, L>;
@@ -580,7 +580,7 @@ const fn record_of(record: stack::Record) -> Record {
 
 /// A final slot so far ahead that the beacon has refused it. The participant has passed it on and takes no earlier
 /// one any more, so it cannot continue in this life.
-fn gap<S: Keyed, L: Beside>(effect: &stack::Effect<(S, L)>) -> Option<HaltError> {
+fn gap<S: KeyedScheme, L: ExtraChannels>(effect: &stack::Effect<(S, L)>) -> Option<HaltError> {
     match effect {
         stack::Effect::Of(OneOf::First(epochs::Effect::Of {
             effect:
@@ -596,7 +596,9 @@ fn gap<S: Keyed, L: Beside>(effect: &stack::Effect<(S, L)>) -> Option<HaltError>
 }
 
 /// The effect of the participant that follows from a beacon's effect, if any.
-fn effect_of<S: Keyed, L: Beside>(effect: stack::Effect<(S, L)>) -> Option<Effect<S, L>> {
+fn effect_of<S: KeyedScheme, L: ExtraChannels>(
+    effect: stack::Effect<(S, L)>,
+) -> Option<Effect<S, L>> {
     let effect = match effect {
         stack::Effect::Send { to, envelope } => return Some(Effect::Send { to, envelope }),
         stack::Effect::Check(job) => return Some(Effect::Run(Job::Beacon(job))),

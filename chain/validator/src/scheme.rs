@@ -5,7 +5,7 @@
 //! | [`Bls`]  | field elements | the same group key      | nothing                                   | itself, a signature      |
 //! | [`Wvuf`] | group elements | a fresh key             | its blinded keys are ordered and admitted | the partials of a quorum |
 //!
-//! Key generation and validator are generic over [`Keyed`]. The order of the steps is described in
+//! Key generation and validator are generic over [`KeyedScheme`]. The order of the steps is described in
 //! [`crate::keygen`].
 mod bls;
 mod wvuf;
@@ -24,12 +24,12 @@ use prefinal_pvss_dkg::protocol::{Collect, EpochKey};
 use crate::setup::{Identity, Setup};
 
 /// The sum of the dealings of a scheme.
-pub type Sum<S> = <<S as Keyed>::Collect as Collect>::Sum;
+pub type Sum<S> = <<S as KeyedScheme>::Collect as Collect>::Sum;
 /// The public part of a scheme's key.
-pub type Key<S> = EpochKey<<<S as Keyed>::Collect as Collect>::Element>;
+pub type Key<S> = EpochKey<<<S as KeyedScheme>::Collect as Collect>::Element>;
 
 /// The key that the dealings make: the sum, its public part, and the committees that evaluate.
-pub struct Fixed<S: Keyed> {
+pub struct CommitteeKey<S: KeyedScheme> {
     /// The public part of the key.
     pub key: Arc<Key<S>>,
     /// The sum of the dealings that count.
@@ -39,21 +39,21 @@ pub struct Fixed<S: Keyed> {
 }
 
 /// The key of the committee before, with this party's shares, as it is handed over to the next committee.
-pub struct Before<S: Keyed> {
-    /// The key before.
-    pub key: Arc<Fixed<S>>,
+pub struct PreviousKey<S: KeyedScheme> {
+    /// The key that is handed over.
+    pub key: Arc<CommitteeKey<S>>,
     /// This party's shares of it, which it deals on. `None` if it holds none, or if they are wiped.
     pub shares: Option<Arc<S::Shares>>,
 }
 
-impl<S: Keyed> Clone for Before<S> {
+impl<S: KeyedScheme> Clone for PreviousKey<S> {
     fn clone(&self) -> Self {
         Self { key: Arc::clone(&self.key), shares: self.shares.clone() }
     }
 }
 
 /// This party's keys: the secret halves and, if needed, the transaction that publishes the public halves.
-pub struct Opened<S: Keyed> {
+pub struct PartyKeys<S: KeyedScheme> {
     /// The secret keys that evaluate, for each path.
     pub keys: PerPath<S::Secret>,
     /// The transaction by which this party counts at the others, if the scheme needs one.
@@ -64,7 +64,7 @@ pub struct Opened<S: Keyed> {
 
 /// The published keys of a party. They were admitted, so the party counts from now on.
 #[derive(Clone, Debug)]
-pub struct AdmittedKeys<S: Keyed> {
+pub struct AdmittedKeys<S: KeyedScheme> {
     /// The owner of the keys.
     pub party: Party,
     /// One key for each path.
@@ -75,7 +75,7 @@ pub struct AdmittedKeys<S: Keyed> {
 pub type Admissions<S> = Vec<Result<Arc<AdmittedKeys<S>>, String>>;
 
 /// A scheme with everything that a committee needs to get its keys and to show its values.
-pub trait Keyed: Scheme + Random {
+pub trait KeyedScheme: Scheme + Random {
     /// The collector of the dealings.
     type Collect: Collect;
     /// The shares that a party decrypts from the sum.
@@ -88,17 +88,17 @@ pub trait Keyed: Scheme + Random {
     /// If the key before cannot be handed over to the members of `config`.
     fn collect(
         config: Arc<Config>,
-        before: Option<&Before<Self>>,
+        before: Option<&PreviousKey<Self>>,
     ) -> Result<Self::Collect, HandoverError>;
 
     /// The secrets that this party needs to deal.
-    fn held(before: Option<&Before<Self>>) -> <Self::Collect as Collect>::DealerInput;
+    fn held(before: Option<&PreviousKey<Self>>) -> <Self::Collect as Collect>::DealerInput;
 
     /// The key with the committees that evaluate under it.
     ///
     /// # Errors
     /// If the parts of the key do not fit together.
-    fn fix(key: &Arc<Key<Self>>, sum: &Arc<Sum<Self>>) -> Result<Fixed<Self>, String>;
+    fn fix(key: &Arc<Key<Self>>, sum: &Arc<Sum<Self>>) -> Result<CommitteeKey<Self>, String>;
 
     /// The dealers whose secrets are in the sum, ascending.
     fn dealers(sum: &Sum<Self>) -> Vec<Party>;
@@ -110,7 +110,7 @@ pub trait Keyed: Scheme + Random {
     fn decrypt(
         setup: &Setup,
         identity: &Identity,
-        key: &Fixed<Self>,
+        key: &CommitteeKey<Self>,
     ) -> Result<Self::Shares, String>;
 
     /// Makes this party's keys from its shares. The result is the same at each call.
@@ -120,16 +120,20 @@ pub trait Keyed: Scheme + Random {
     fn open(
         setup: &Setup,
         identity: &Identity,
-        key: &Fixed<Self>,
+        key: &CommitteeKey<Self>,
         shares: &Arc<Self::Shares>,
-    ) -> Result<Opened<Self>, String>;
+    ) -> Result<PartyKeys<Self>, String>;
 
     /// The exact length in bytes of the transaction that publishes keys for this number of shares;
     /// `None` if the scheme has no such transaction.
     fn keys_bytes(shares: usize, paths: usize) -> Option<usize>;
 
     /// Decodes and checks published keys, in the order of the transactions.
-    fn admit_all(setup: &Setup, transactions: &[Arc<[u8]>], key: &Fixed<Self>) -> Admissions<Self>;
+    fn admit_all(
+        setup: &Setup,
+        transactions: &[Arc<[u8]>],
+        key: &CommitteeKey<Self>,
+    ) -> Admissions<Self>;
 
     /// What a value is bound to, if the chain's first slot with a value is the given one.
     #[must_use]

@@ -1,7 +1,8 @@
 //! The public set-up that a committee agrees on before its first message, and the secrets of each party.
 //!
 //! [`Setup`] is public and equal for all; [`Identity`] holds one party's secrets. Consensus counts
-//! stake, and so does the rule who may deal. Shares are counted in weight, which rounding makes from stake.
+//! stake, and so does the rule on which parties may deal. Shares are counted in weight, which rounding
+//! makes from stake.
 //!
 //! A chain's first set-up comes from what each party publishes:
 //!
@@ -112,7 +113,7 @@ pub enum PlanError {
     /// The fast path's ratio does not fit above two thirds.
     #[error("--fast: {0}")]
     Fast(#[from] PairError),
-    /// The rounding failed.
+    /// No small weights were found for these stakes.
     #[error(transparent)]
     Rounding(#[from] SolveError),
     /// There are more or fewer of these items than parties that need one. Parties of an earlier epoch
@@ -121,7 +122,7 @@ pub enum PlanError {
     Parties {
         /// The kind of item that is needed once for each party.
         what: &'static str,
-        /// Number of items.
+        /// Number of items that were given.
         got: usize,
         /// Number of parties of the chain.
         expected: usize,
@@ -157,7 +158,7 @@ pub enum PlanError {
         what: &'static str,
         /// One of the two.
         first: Party,
-        /// The other.
+        /// The other party with the same key.
         second: Party,
     },
     /// A party does not own its encryption key.
@@ -234,7 +235,7 @@ impl Plan {
         Self { shape, rounding: None, ..self }
     }
 
-    /// Number of parties.
+    /// Number of parties, those without stake included.
     #[must_use]
     pub fn parties(&self) -> usize {
         self.stakes.len()
@@ -507,10 +508,10 @@ mod tests {
     use rand_core::Rng;
 
     use super::*;
-    use crate::scheme::Keyed;
+    use crate::scheme::KeyedScheme;
 
     /// The first bytes from which the first party would draw, for a key with that purpose.
-    fn drawn<S: Keyed>(purpose: Purpose) -> [u8; 32] {
+    fn drawn<S: KeyedScheme>(purpose: Purpose) -> [u8; 32] {
         let fast = Ratio::FIVE_SIXTHS;
         let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
         let plan = Plan::new(stakes, Algorithm::Fast, fast).unwrap();

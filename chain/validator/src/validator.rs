@@ -6,21 +6,21 @@ use ::prefinal_beacon::stack::{Envelope, OneOf};
 use ::prefinal_beacon::{Beacon, Life, Slot};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
-use prefinal_engine::{Block, Engine, Past};
+use prefinal_engine::{Block, Engine, PastVotes};
 use prefinal_protocol::{Instant, Machine, Recipient};
 
 use crate::early;
 use crate::engines::Engines;
 use crate::event::{Event, HaltError, StartError};
 use crate::participant::{self, Host, Line, Participant};
-use crate::scheme::{Fixed, Keyed};
+use crate::scheme::{CommitteeKey, KeyedScheme};
 use crate::setup::{Identity, Setup};
 use crate::transaction::Kind;
 use crate::vouch::CatchUp;
 use crate::words::{Begin, Effect, Input, Job, Message, Output, Record, Verdict};
 
 /// Engine, key generation and beacon of one party, through all epochs of a chain.
-pub struct Validator<S: Keyed, E: Engine> {
+pub struct Validator<S: KeyedScheme, E: Engine> {
     identity: Arc<Identity>,
     engines: Engines<E>,
     participant: Participant<S>,
@@ -35,7 +35,7 @@ pub struct Validator<S: Keyed, E: Engine> {
     outputs: VecDeque<Output<S, E>>,
 }
 
-impl<S: Keyed, E: Engine> Validator<S, E> {
+impl<S: KeyedScheme, E: Engine> Validator<S, E> {
     /// A validator of a chain whose first epoch has this set-up. It continues where its records end. In
     /// its first life, for which its journal was created, there are none. A party that joins later starts
     /// in the same way. It has no engine until then, and asks its peers what is final in each slot.
@@ -64,7 +64,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
             engines.make(setup, &identity, Slot::new(1))?
         } else {
             catch_up.follow(Instant::START);
-            Past::default()
+            PastVotes::default()
         };
         let host = Host { quorum, fast_attempt, line: Line::Renewed };
         let mut participant = Participant::new(setup, &identity, life, others, host)?;
@@ -84,7 +84,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
 
     /// The key of this epoch, once it is fixed.
     #[must_use]
-    pub fn key(&self) -> Option<&Arc<Fixed<S>>> {
+    pub fn key(&self) -> Option<&Arc<CommitteeKey<S>>> {
         self.participant.key()
     }
 
@@ -178,7 +178,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
     fn prepare(&mut self, now: Instant, setup: &Setup, first: Slot) {
         let made = match is_member(setup, &self.identity) {
             true => self.engines.make(setup, &self.identity, first),
-            false => Ok(Past::default()),
+            false => Ok(PastVotes::default()),
         };
         match made {
             Ok(past) => {
@@ -380,7 +380,7 @@ impl<S: Keyed, E: Engine> Validator<S, E> {
     }
 }
 
-impl<S: Keyed, E: Engine> Machine for Validator<S, E> {
+impl<S: KeyedScheme, E: Engine> Machine for Validator<S, E> {
     type Input = Input<S, E>;
     type Record = Record<E::Record>;
     type Effect = Effect<S, E>;
@@ -434,7 +434,7 @@ fn is_member(setup: &Setup, identity: &Identity) -> bool {
     identity.me.index() < setup.members.len()
 }
 
-const fn keep_record<S: Keyed, E: Engine>(record: participant::Record) -> Output<S, E> {
+const fn keep_record<S: KeyedScheme, E: Engine>(record: participant::Record) -> Output<S, E> {
     Output::Keep(Record::Participant(record))
 }
 
@@ -471,7 +471,7 @@ mod tests {
         setup: &Setup,
         identity: &Identity,
         records: Vec<prefinal_jolteon::Record>,
-    ) -> Result<(Jolteon, Past), StartError> {
+    ) -> Result<(Jolteon, PastVotes), StartError> {
         let signer = identity.signer.to_secret_bytes();
         let config = prefinal_engine::Config {
             context: setup.context,

@@ -3,17 +3,17 @@ use ::prefinal_beacon::Slot;
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
-use prefinal_engine::{Block, Engine, Past, Work};
+use prefinal_engine::{Block, Engine, PastVotes, Work};
 use prefinal_protocol::Recipient;
 
 use crate::event::{Event, StartError};
 use crate::participant;
-use crate::scheme::Keyed;
+use crate::scheme::KeyedScheme;
 use crate::setup::{Identity, Setup};
 
 /// The messages between validators.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
-pub enum Message<S: Keyed, M> {
+pub enum Message<S: KeyedScheme, M> {
     /// A message between engines of this epoch.
     Engine(EpochId, M),
     /// A message between beacons of this epoch.
@@ -45,7 +45,7 @@ pub enum Record<R> {
 }
 
 /// Work for a pool of threads.
-pub enum Job<S: Keyed, J> {
+pub enum Job<S: KeyedScheme, J> {
     /// Checking signatures for an epoch's engine.
     Engine(EpochId, J),
     /// Work on dealings, keys and partials.
@@ -53,7 +53,7 @@ pub enum Job<S: Keyed, J> {
 }
 
 /// The result of a [`Job`].
-pub enum Verdict<S: Keyed, V> {
+pub enum Verdict<S: KeyedScheme, V> {
     /// Signatures of an epoch's engine were checked.
     Engine(EpochId, V),
     /// Dealings were made or checked, keys opened, or partials combined.
@@ -61,7 +61,7 @@ pub enum Verdict<S: Keyed, V> {
 }
 
 /// What the driver tells a validator.
-pub enum Input<S: Keyed, E: Engine> {
+pub enum Input<S: KeyedScheme, E: Engine> {
     /// The driver is ready.
     Start,
     /// A peer's message, from an authenticated link.
@@ -84,7 +84,7 @@ pub enum Input<S: Keyed, E: Engine> {
 pub type Output<S, E> = prefinal_protocol::Output<Record<<E as Engine>::Record>, Effect<S, E>>;
 
 /// What a validator wants done, except for its records.
-pub enum Effect<S: Keyed, E: Engine> {
+pub enum Effect<S: KeyedScheme, E: Engine> {
     /// Send this message over authenticated links.
     Send {
         /// One party, or all others.
@@ -103,9 +103,9 @@ pub enum Effect<S: Keyed, E: Engine> {
 /// # Errors
 /// If the engine refuses its configuration or its records.
 pub type Begin<E> =
-    fn(&Setup, &Identity, Vec<<E as Engine>::Record>) -> Result<(E, Past), StartError>;
+    fn(&Setup, &Identity, Vec<<E as Engine>::Record>) -> Result<(E, PastVotes), StartError>;
 
-impl<S: Keyed, J: Work> Job<S, J> {
+impl<S: KeyedScheme, J: Work> Job<S, J> {
     /// Does the work. Which secrets it uses is said at the two kinds of jobs.
     #[must_use]
     pub fn run(&self, identity: &Identity) -> Verdict<S, J::Verdict> {

@@ -17,7 +17,7 @@ use prefinal_crypto_core::context::{ChainId, EpochId};
 use prefinal_crypto_core::drand::RoundNumber;
 use prefinal_crypto_core::secret::Secret;
 use prefinal_crypto_core::threshold;
-use prefinal_driver::{Driver, MessageError, Options, Receiver, Stopped, Task};
+use prefinal_driver::{Driver, MessageError, Options, Receiver, StopReason, Task};
 use prefinal_engine::{Block, Quorum};
 use prefinal_journal::Memory;
 use prefinal_protocol::Recipient;
@@ -25,7 +25,7 @@ use prefinal_validator::Event;
 use prefinal_validator::change::{Application, ApprovedChanges, Change, Draft};
 use prefinal_validator::keygen::KeygenError;
 use prefinal_validator::participant::{Effect, Host, Participant, Record};
-use prefinal_validator::scheme::{Bls, Keyed, Wvuf};
+use prefinal_validator::scheme::{Bls, KeyedScheme, Wvuf};
 use prefinal_validator::setup::{Algorithm, Identity, Plan, Setup};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
@@ -64,7 +64,7 @@ fn here(task: Task) {
 }
 
 /// What one party has and has shown.
-struct Node<S: Keyed> {
+struct Node<S: KeyedScheme> {
     identity: Arc<Identity>,
     journal: Arc<Mutex<Memory>>,
     started: Started<S>,
@@ -83,7 +83,7 @@ struct Node<S: Keyed> {
 }
 
 /// The engine, the parties, and everything between them in the order in which it was sent.
-struct Net<S: Keyed> {
+struct Net<S: KeyedScheme> {
     genesis: Arc<Setup>,
     nodes: Vec<Node<S>>,
     mempool: Vec<Arc<[u8]>>,
@@ -93,7 +93,7 @@ struct Net<S: Keyed> {
     strangers: usize,
 }
 
-fn start<S: Keyed>(
+fn start<S: KeyedScheme>(
     setup: &Arc<Setup>,
     identity: &Arc<Identity>,
     journal: &Arc<Mutex<Memory>>,
@@ -106,7 +106,7 @@ fn start<S: Keyed>(
     Driver::start(build, Arc::clone(journal), here, Options::default()).unwrap()
 }
 
-impl<S: Keyed> Net<S> {
+impl<S: KeyedScheme> Net<S> {
     fn new() -> Self {
         let mut net = Self {
             genesis: genesis(),
@@ -176,7 +176,7 @@ impl<S: Keyed> Net<S> {
             let told = self.nodes[at].started.0.on_finalize(slot, Some(block));
             self.carry_out(at);
             match told {
-                Err(Stopped::Halted(why)) => self.nodes[at].halted = Some(why),
+                Err(StopReason::Halted(why)) => self.nodes[at].halted = Some(why),
                 told => told.unwrap(),
             }
         }

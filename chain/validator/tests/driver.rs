@@ -19,7 +19,7 @@ use prefinal_crypto_core::certificate::{Elector, Electorate};
 use prefinal_crypto_core::context::EpochId;
 use prefinal_crypto_core::drand::RoundNumber;
 use prefinal_crypto_core::threshold;
-use prefinal_driver::{Driver, MessageError, Options, Receiver, Stopped, Task};
+use prefinal_driver::{Driver, MessageError, Options, Receiver, StopReason, Task};
 use prefinal_engine::{Block, Quorum};
 use prefinal_journal::Memory;
 use prefinal_protocol::Recipient;
@@ -27,7 +27,7 @@ use prefinal_validator::Event;
 use prefinal_validator::keygen::KeygenError;
 use prefinal_validator::participant::{Effect, Host, Participant, Record};
 use prefinal_validator::rota::Rota;
-use prefinal_validator::scheme::{Bls, Keyed, Wvuf};
+use prefinal_validator::scheme::{Bls, KeyedScheme, Wvuf};
 use prefinal_validator::setup::{Algorithm, Decision, Identity, Plan, Setup, Succession, found};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
@@ -92,7 +92,7 @@ fn here(task: Task) {
 type Values<S> = BTreeMap<u64, (<S as Function>::Output, Path)>;
 
 /// The engine, the parties, and everything between them in the order in which it was sent.
-struct Net<S: Keyed> {
+struct Net<S: KeyedScheme> {
     journals: Vec<Arc<Mutex<Memory>>>,
     drivers: Vec<Started<S>>,
     mempool: Vec<Arc<[u8]>>,
@@ -108,7 +108,7 @@ struct Net<S: Keyed> {
     crash: Option<usize>,
 }
 
-impl<S: Keyed> Net<S> {
+impl<S: KeyedScheme> Net<S> {
     fn new(crash: Option<usize>) -> Self {
         let parties = WORLD.identities.len();
         let journals: Vec<_> = (0..parties).map(|_| Arc::new(Mutex::new(Memory::new()))).collect();
@@ -169,7 +169,10 @@ impl<S: Keyed> Net<S> {
                 Effect::Beside(OneOf::Rest(never)) => match never {},
                 Effect::Tell(Event::Accused { fault, .. }) => panic!("{party}: {fault}"),
                 Effect::Tell(Event::Halted(why)) => panic!("{party}: {why}"),
-                Effect::Tell(_) | Effect::Ordered { .. } | Effect::Prepare { .. } => {}
+                Effect::Lookup { .. }
+                | Effect::Tell(_)
+                | Effect::Ordered { .. }
+                | Effect::Prepare { .. } => {}
                 Effect::Run(_) => panic!("the pool has the jobs"),
             }
         }
@@ -283,7 +286,7 @@ fn parties_of(setup: &Setup) -> impl Iterator<Item = Party> + use<> {
     (0..).map(Party::new).take(setup.members.len())
 }
 
-fn start<S: Keyed>(
+fn start<S: KeyedScheme>(
     identity: &Arc<Identity>,
     journal: &Arc<Mutex<Memory>>,
     life: Life,
@@ -291,7 +294,7 @@ fn start<S: Keyed>(
     start_with(identity, journal, life, Options::default())
 }
 
-fn start_with<S: Keyed>(
+fn start_with<S: KeyedScheme>(
     identity: &Arc<Identity>,
     journal: &Arc<Mutex<Memory>>,
     life: Life,
@@ -403,9 +406,9 @@ fn a_participant_that_has_halted_stops_its_driver() {
     let block = Block { value: VALUE, transactions: Vec::new() };
     driver.on_finalize(Slot::new(1), Some(block.clone())).unwrap();
     let why = driver.on_finalize(Slot::new(3), Some(block)).unwrap_err();
-    assert!(matches!(&why, Stopped::Halted(why) if why.contains("slot 3")), "{why}");
+    assert!(matches!(&why, StopReason::Halted(why) if why.contains("slot 3")), "{why}");
     let view = View::new(Slot::new(4), 0);
-    assert!(matches!(driver.on_view_abandoned(view), Err(Stopped::Halted(_))));
+    assert!(matches!(driver.on_view_abandoned(view), Err(StopReason::Halted(_))));
     let told = std::iter::from_fn(|| net.drivers[0].1.try_recv().ok());
     assert!(told.into_iter().any(|effect| matches!(effect, Effect::Tell(Event::Halted(_)))));
 }

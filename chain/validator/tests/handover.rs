@@ -7,7 +7,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_pvss_dkg::Config;
 use prefinal_pvss_dkg::protocol::Record;
 use prefinal_validator::keygen::{Boundary, Effect, Job, Keygen, KeygenError, Output, Progress};
-use prefinal_validator::scheme::{Before, Bls, Keyed, Wvuf};
+use prefinal_validator::scheme::{Bls, KeyedScheme, PreviousKey, Wvuf};
 use prefinal_validator::setup::{Algorithm, Identity, Plan, PlanError, Setup, found};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
@@ -37,7 +37,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
 type Transaction = Arc<[u8]>;
 
 /// One party's key generation, and what is on its disk.
-struct Node<S: Keyed> {
+struct Node<S: KeyedScheme> {
     setup: &'static Arc<Setup>,
     identity: &'static Identity,
     keygen: Keygen<S>,
@@ -48,12 +48,12 @@ struct Node<S: Keyed> {
     last: Option<Progress>,
 }
 
-impl<S: Keyed> Node<S> {
+impl<S: KeyedScheme> Node<S> {
     fn new(
         epoch: usize,
         party: usize,
         disk: Vec<Record>,
-        before: Option<Before<S>>,
+        before: Option<PreviousKey<S>>,
     ) -> Result<Self, KeygenError> {
         let (setup, identity) = (&WORLD.setups[epoch], &WORLD.identities[party]);
         let keygen = Keygen::new(Arc::clone(setup), identity.me, disk.clone(), before)?;
@@ -99,7 +99,7 @@ impl<S: Keyed> Node<S> {
 }
 
 /// Everybody's transactions are ordered, a block for each party, until nobody has any; the blocks.
-fn run<S: Keyed>(nodes: &mut [Node<S>]) -> Vec<Vec<Transaction>> {
+fn run<S: KeyedScheme>(nodes: &mut [Node<S>]) -> Vec<Vec<Transaction>> {
     let mut blocks = Vec::new();
     loop {
         let next: Vec<_> =
@@ -115,14 +115,14 @@ fn run<S: Keyed>(nodes: &mut [Node<S>]) -> Vec<Vec<Transaction>> {
     }
 }
 
-fn first_epoch<S: Keyed>() -> Vec<Node<S>> {
+fn first_epoch<S: KeyedScheme>() -> Vec<Node<S>> {
     let mut nodes: Vec<_> =
         (0..4).map(|party| Node::new(0, party, vec![], None).unwrap()).collect();
     run(&mut nodes);
     nodes
 }
 
-fn second_epoch<S: Keyed>(first: &[Node<S>]) -> Vec<Node<S>> {
+fn second_epoch<S: KeyedScheme>(first: &[Node<S>]) -> Vec<Node<S>> {
     let next = |(party, node): (usize, &Node<S>)| {
         Node::new(1, party, vec![], node.keygen.handed_over()).unwrap()
     };
@@ -130,7 +130,7 @@ fn second_epoch<S: Keyed>(first: &[Node<S>]) -> Vec<Node<S>> {
 }
 
 /// All have one key, know the same first slot, and hold as many shares as it says.
-fn check_ready<S: Keyed>(nodes: &mut [Node<S>]) {
+fn check_ready<S: KeyedScheme>(nodes: &mut [Node<S>]) {
     let (digest, ready) = (nodes[0].keygen.key().unwrap().key.digest(), nodes[0].ready);
     assert!(ready.is_some());
     for node in nodes {
@@ -254,7 +254,7 @@ fn a_party_that_restarts_in_the_middle_comes_to_the_same() {
 }
 
 /// The party restarts behind each block of the handover, from its records.
-fn restarts<S: Keyed>() {
+fn restarts<S: KeyedScheme>() {
     let first = first_epoch::<S>();
     let mut second = second_epoch(&first);
     let blocks = run(&mut second);
@@ -287,7 +287,7 @@ fn dealings_of_another_session_do_not_count() {
 }
 
 /// All that was ordered for the first key is ordered again for the second.
-fn other_session<S: Keyed>() {
+fn other_session<S: KeyedScheme>() {
     let mut first: Vec<Node<S>> =
         (0..4).map(|party| Node::new(0, party, vec![], None).unwrap()).collect();
     let old = run(&mut first);
@@ -318,7 +318,7 @@ fn a_party_without_its_shares_deals_nothing_and_takes_part() {
     let lost = |party: usize| {
         let before = first[party].keygen.handed_over().unwrap();
         let shares = before.shares.filter(|_| party != 0);
-        Node::new(1, party, vec![], Some(Before { key: before.key, shares })).unwrap()
+        Node::new(1, party, vec![], Some(PreviousKey { key: before.key, shares })).unwrap()
     };
     let mut second: Vec<Node<Bls>> = (0..4).map(lost).collect();
     assert!(second[0].submitted.is_empty());
@@ -350,7 +350,7 @@ fn the_boundary_is_never_before_what_was_said_of_it() {
 
 /// A party that runs no job before a later block is ordered: whatever it has judged by then, the epoch
 /// begins with no earlier slot than it said, and in the end with the same slot as at all others.
-fn boundaries<S: Keyed>() {
+fn boundaries<S: KeyedScheme>() {
     let first = first_epoch::<S>();
     let mut second = second_epoch(&first);
     let blocks = run(&mut second);
@@ -379,7 +379,7 @@ fn boundaries<S: Keyed>() {
     }
 }
 
-fn next_job<S: Keyed>(
+fn next_job<S: KeyedScheme>(
     keygen: &mut Keygen<S>,
     jobs: &mut std::collections::VecDeque<Job<S>>,
 ) -> Option<Job<S>> {
@@ -392,7 +392,7 @@ fn next_job<S: Keyed>(
 }
 
 /// What is said now, which never takes back what was said before.
-fn bounded<S: Keyed>(keygen: &Keygen<S>, round: u64, begins: u64, last: u64) -> u64 {
+fn bounded<S: KeyedScheme>(keygen: &Keygen<S>, round: u64, begins: u64, last: u64) -> u64 {
     let said = match keygen.boundary(round + 1) {
         Boundary::NotBefore(slot) => slot,
         Boundary::At(slot) => {

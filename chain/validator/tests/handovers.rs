@@ -10,7 +10,7 @@ use prefinal_protocol::{Party, Slot, Value};
 use prefinal_pvss_dkg::protocol::Record;
 use prefinal_validator::handovers::Handovers;
 use prefinal_validator::keygen::{Effect, Job, Output};
-use prefinal_validator::scheme::{Bls, Keyed, Wvuf};
+use prefinal_validator::scheme::{Bls, KeyedScheme, Wvuf};
 use prefinal_validator::setup::{Algorithm, Decision, Identity, Plan, Setup, Succession, found};
 use prefinal_validator::transaction::{Kind, SignedKeys};
 use prefinal_weighted_rounding::{Ratio, Stake};
@@ -31,7 +31,7 @@ fn plan(stakes: [u128; 5]) -> Plan {
 
 static WORLD: LazyLock<World> = LazyLock::new(|| {
     let (mut first, identities) = found(&plan(STAKES[0]), 1).unwrap();
-    first.succession = Some(Arc::new(Named));
+    first.succession = Some(Arc::new(NamedCommittee));
     let mut setups = vec![first];
     for stakes in &STAKES[1..] {
         let before = setups.last().unwrap();
@@ -42,9 +42,9 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     World { setups: setups.into_iter().map(Arc::new).collect(), identities }
 });
 
-struct Named;
+struct NamedCommittee;
 
-impl Succession for Named {
+impl Succession for NamedCommittee {
     fn next(&self, current: &Setup, slot: Slot, _: &Block) -> Decision {
         let epoch = usize::try_from(current.context.epoch.get()).unwrap();
         let named = NAMED.get(epoch).is_some_and(|named| slot.get() >= *named);
@@ -54,7 +54,7 @@ impl Succession for Named {
 }
 
 /// A party, its disk, and jobs that have not returned.
-struct Node<S: Keyed> {
+struct Node<S: KeyedScheme> {
     identity: &'static Identity,
     handovers: Handovers<S>,
     jobs: VecDeque<(EpochId, Job<S>)>,
@@ -67,7 +67,7 @@ struct Node<S: Keyed> {
     late: Vec<(EpochId, Party)>,
 }
 
-impl<S: Keyed> Node<S> {
+impl<S: KeyedScheme> Node<S> {
     fn new(party: usize, disk: BTreeMap<EpochId, Vec<Record>>) -> Self {
         let (setup, identity) = (Arc::clone(&WORLD.setups[0]), &WORLD.identities[party]);
         let handovers = Handovers::new(setup, identity.me, disk.clone()).unwrap();
@@ -126,7 +126,7 @@ impl<S: Keyed> Node<S> {
 const SLOTS: u64 = 80;
 
 /// All parties work at once; the order that comes of it, and where epochs begin.
-fn lead<S: Keyed>() -> (Vec<Block>, Vec<u64>) {
+fn lead<S: KeyedScheme>() -> (Vec<Block>, Vec<u64>) {
     let mut nodes: Vec<Node<S>> = (0..5).map(|party| Node::new(party, BTreeMap::new())).collect();
     let mut blocks = Vec::new();
     for slot in 1..=SLOTS {
@@ -188,7 +188,7 @@ fn three_epochs_begin_where_everybody_says() {
 }
 
 /// Parties that judge slowly, or restart, come to the same boundaries.
-fn follows<S: Keyed>() {
+fn follows<S: KeyedScheme>() {
     let (blocks, boundaries) = lead::<S>();
     for (party, every) in [(0, 1), (1, 3), (4, 7)] {
         let mut node = Node::<S>::new(party, BTreeMap::new());

@@ -15,11 +15,11 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::{SecretKey, Signature};
 use prefinal_crypto_core::context::{ChainId, EpochId};
 use prefinal_crypto_core::secret::Secret;
-use prefinal_engine::{Launch, Past};
+use prefinal_engine::{Launch, PastVotes};
 use prefinal_jolteon::Jolteon;
 use prefinal_protocol::{Instant, Machine, Output, Recipient};
 use prefinal_validator::change::{Application, ApprovedChanges, Draft};
-use prefinal_validator::scheme::{Bls, Keyed};
+use prefinal_validator::scheme::{Bls, KeyedScheme};
 use prefinal_validator::setup::{Algorithm, Identity, Plan, Setup};
 use prefinal_validator::{Effect, Event, Input, Message, StartError, Validator};
 use prefinal_weighted_rounding::{Ratio, Stake};
@@ -35,7 +35,7 @@ fn begin(
     setup: &Setup,
     identity: &Identity,
     records: Vec<prefinal_jolteon::Record>,
-) -> Result<(Jolteon, Past), StartError> {
+) -> Result<(Jolteon, PastVotes), StartError> {
     let signer = SecretKey::from_secret_bytes(&identity.signer.to_secret_bytes()).unwrap();
     let config = prefinal_engine::Config {
         context: setup.context,

@@ -112,7 +112,7 @@ pub struct Config<K> {
 
 /// A consensus engine that orders transactions and reports the events that the beacon needs.
 pub trait Engine: Sized + Send + 'static {
-    /// Message between engines.
+    /// What engines send to each other.
     type Message: Data + BorshSerialize + BorshDeserialize;
     /// Record that must survive a crash.
     type Record: Data + BorshSerialize + BorshDeserialize;
@@ -138,7 +138,8 @@ pub trait Engine: Sized + Send + 'static {
 
     /// Offers the bytes that were released on the prefinalization polled last. Call it before anything
     /// else is polled. An engine that takes the bytes stores and sends them as a part of that vote, and
-    /// reports them in [`Past::released`] after a crash. An engine that does not take them gives them back.
+    /// reports them in [`PastVotes::released`] after a crash. An engine that does not take them gives them
+    /// back.
     ///
     /// # Errors
     /// The bytes, if they must be sent separately.
@@ -165,12 +166,12 @@ pub trait Launch: Engine {
         config: Config<Self::PublicKey>,
         key: Self::SecretKey,
         records: Vec<Self::Record>,
-    ) -> Result<(Self, Past), Self::StartError>;
+    ) -> Result<(Self, PastVotes), Self::StartError>;
 }
 
 /// What an engine sent before it crashed, as far as only its own records tell it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Past {
+pub struct PastVotes {
     /// The latest view that it gave up.
     pub abandoned: Option<View>,
     /// Prefinalizations whose votes carried a partial: slot and value.
@@ -182,7 +183,7 @@ pub trait Work {
     /// The result of the job.
     type Verdict;
 
-    /// Does the work.
+    /// Does the work on the calling thread. Give the verdict back to the engine.
     fn run(&self) -> Self::Verdict;
 }
 
@@ -197,13 +198,13 @@ impl Work for Infallible {
 
 /// What happens to an engine.
 pub enum Input<E: Engine> {
-    /// Start working.
+    /// Start the engine. Give this input once, before all others.
     Start,
     /// A peer's message, from an authenticated link.
     Received {
-        /// The peer.
+        /// The peer that sent it.
         from: Party,
-        /// The message.
+        /// What the peer sent, decoded.
         message: E::Message,
     },
     /// A transaction that should be put into a block.
@@ -219,7 +220,7 @@ pub type Output<E> = prefinal_protocol::Output<<E as Engine>::Record, Effect<E>>
 
 /// What an engine wants done, except for its records.
 pub enum Effect<E: Engine> {
-    /// Send this message.
+    /// Send this message to peers, over links that authenticate this party.
     Send {
         /// One party, or all others.
         to: Recipient<Party>,
@@ -242,26 +243,26 @@ pub enum Effect<E: Engine> {
     Carried {
         /// The party whose vote it was.
         from: Party,
-        /// The bytes.
+        /// The partial as bytes, which the engine does not read.
         partial: Vec<u8>,
     },
     /// The slot is final, with this block or without one. Every slot is reported, in ascending order.
     Finalized {
-        /// The slot.
+        /// The slot that the engine decided.
         slot: Slot,
         /// Its block; `None` if it was skipped.
         block: Option<Block>,
     },
     /// This party will not prefinalize in this view or an earlier one.
     Abandoned {
-        /// The view.
+        /// The view that this party gives up.
         view: View,
     },
     /// A peer did wrong; the fault is described in words.
     Accused {
-        /// The peer.
+        /// The peer that is at fault.
         party: Party,
-        /// The fault.
+        /// What the peer did, in words.
         fault: String,
     },
     /// An input had no effect though it should have had one; described in words.

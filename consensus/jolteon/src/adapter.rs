@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::vec::Vec;
 
-use ::prefinal_engine::{Block, Effect, Engine, Input, Launch, Output, Past, Quorum, Work};
+use ::prefinal_engine::{Block, Effect, Engine, Input, Launch, Output, PastVotes, Quorum, Work};
 use prefinal_crypto_core::bls::min_sig::{PublicKey, SecretKey};
 use prefinal_crypto_core::verified::Verified;
 use prefinal_protocol::{Instant, Machine, Slot, Value, View};
@@ -25,9 +25,9 @@ impl Launch for Jolteon {
         config: ::prefinal_engine::Config<Self::PublicKey>,
         key: SecretKey,
         records: Vec<Record>,
-    ) -> Result<(Self, Past), ConfigError> {
+    ) -> Result<(Self, PastVotes), ConfigError> {
         let mut promised = Records::default();
-        let mut past = Past::default();
+        let mut past = PastVotes::default();
         for record in records {
             if let Record::Safety(promises) = &record {
                 // Before there are keys, there is no beacon that could record the views that were given up.

@@ -25,7 +25,7 @@ use crate::block::{Block, BlockId, Round, Transaction};
 use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};
 use crate::collector::{Collector, Votes};
 use crate::config::{Config, ConfigError, Replicas};
-use crate::fault::{Equivocation, Fault, Signed};
+use crate::fault::{Equivocation, Fault, SignedBlock};
 use crate::fetch::Fetch;
 use crate::job::{Claim, Fingerprint, Job, Verdict, Work};
 use crate::message::{Message, ShapeError, Timeout, check_transaction};
@@ -139,7 +139,7 @@ pub(crate) enum BallotKind {
 /// A proposal that was seen. A second one in the same round is then noticed.
 #[derive(Debug)]
 pub(crate) struct SeenProposal {
-    pub(crate) said: Signed,
+    pub(crate) said: SignedBlock,
     pub(crate) accused: bool,
 }
 

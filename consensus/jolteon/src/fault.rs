@@ -49,14 +49,14 @@ pub struct Equivocation {
     /// The round.
     pub round: Round,
     /// The statement about the first block.
-    pub first: Signed,
+    pub first: SignedBlock,
     /// The statement about the other block.
-    pub second: Signed,
+    pub second: SignedBlock,
 }
 
 /// A block and a signature on a statement about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub struct Signed {
+pub struct SignedBlock {
     /// The block.
     pub block: BlockId,
     /// The signature.

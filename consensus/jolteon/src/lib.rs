@@ -58,7 +58,7 @@ pub use certificate::{
     CertificateError, MultiSignature, QuorumCertificate, Stage, TimeoutCertificate,
 };
 pub use config::{Config, ConfigError, MAX_MEMBERS, Member, Replicas};
-pub use fault::{Equivocation, EvidenceError, Fault, Signed};
+pub use fault::{Equivocation, EvidenceError, Fault, SignedBlock};
 pub use job::{Claim, Fingerprint, Job, Outcome, Verdict, Work};
 pub use message::{
     Message, OrderVote, Proposal, Request, Response, ShapeError, Status, Timeout, Vote,

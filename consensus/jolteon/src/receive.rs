@@ -18,7 +18,7 @@ use crate::block::{BlockId, Round};
 use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};
 use crate::collector::{Added, Cast, Standing};
 use crate::engine::{BallotKind, Jolteon, Pending, SeenProposal};
-use crate::fault::{Equivocation, Fault, Signed};
+use crate::fault::{Equivocation, Fault, SignedBlock};
 use crate::job::{Claim, Work};
 use crate::message::{
     MAX_RESPONSE_BLOCKS, Message, OrderVote, Proposal, Request, Response, ShapeError, Status,
@@ -107,8 +107,8 @@ impl Jolteon {
             }
             Added::Stored => self.sum_votes(kind, round, block),
             Added::Contradicts(first, signed) => {
-                let first = Signed { block: first, signature: signed };
-                let second = Signed { block, signature };
+                let first = SignedBlock { block: first, signature: signed };
+                let second = SignedBlock { block, signature };
                 let equivocation = Box::new(Equivocation { stage, round, first, second });
                 let work = Work::Evidence { party, equivocation: equivocation.clone() };
                 self.check(work, Pending::Evidence { party, equivocation });
@@ -259,7 +259,7 @@ impl Jolteon {
     fn accept_proposal(&mut self, now: Instant, proposal: Proposal) {
         let (round, author) = (proposal.block.round(), proposal.block.author());
         let block = proposal.block.id(self.committee.context());
-        let said = Signed { block, signature: proposal.signature };
+        let said = SignedBlock { block, signature: proposal.signature };
         let Some(seen) = self.proposals.get_mut(&round) else {
             self.proposals.insert(round, SeenProposal { said, accused: false });
             self.vote(now, proposal);

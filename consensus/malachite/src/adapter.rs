@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::prefinal_engine::{Block, Effect, Engine, Input, Launch, Output, Past, Quorum};
+use ::prefinal_engine::{Block, Effect, Engine, Input, Launch, Output, PastVotes, Quorum};
 use malachitebft_core_types::LinearTimeouts;
 use prefinal_protocol::{Instant, Machine, Slot, Value, View};
 
@@ -26,7 +26,7 @@ impl Launch for Malachite {
         config: ::prefinal_engine::Config<PublicKey>,
         key: SecretKey,
         records: Vec<Record>,
-    ) -> Result<(Self, Past), ConfigError> {
+    ) -> Result<(Self, PastVotes), ConfigError> {
         let ::prefinal_engine::Config { context, me, members, timeout, pace, max_block_bytes } =
             config;
         let mut log = Log::default();
@@ -38,7 +38,7 @@ impl Launch for Malachite {
             released.extend(last.filter(|last| !released.contains(last)));
         }
         // The replay of the log finds again what was given up.
-        let past = Past { abandoned: None, released };
+        let past = PastVotes { abandoned: None, released };
         let config = Config {
             context,
             me,

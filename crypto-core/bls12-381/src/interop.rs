@@ -11,8 +11,8 @@
 //! [`DecodeError`]: none of these types guarantees the subgroup, because each library has functions or
 //! public fields that make a point unchecked. The checks are those of decoding, in the same order: each
 //! coordinate is below `p`, the point is on the curve, it is in the subgroup. The identity passes, as
-//! in decoding. A scalar must be below `r`. For points that were checked before,
-//! [`hazmat`](crate::hazmat) has functions that check nothing.
+//! in decoding: it is `(0, 0)` in all of these types. A scalar must be below `r`. For points that were
+//! checked before, [`hazmat`](crate::hazmat) has functions that check nothing.
 //!
 //! This works with both backends. All libraries here hold a coordinate in Montgomery form to the base
 //! `2³⁸⁴` and a scalar to the base `2²⁵⁶`, lowest word first, so the words are copied. Only
@@ -60,10 +60,8 @@ pub(crate) struct Coordinates<const N: usize> {
 impl<const N: usize> Coordinates<N> {
     pub(crate) const IDENTITY: Self = Self { x: [[0; 6]; N], y: [[0; 6]; N] };
 
+    /// On both backends the identity is all zeros already, as in all other libraries here.
     pub(crate) fn of<G: Group>(point: &Affine<G>) -> Self {
-        if point.is_identity() {
-            return Self::IDENTITY;
-        }
         let (x, y) = G::coordinates(&point.0);
         Self { x: array::from_fn(|at| *x.words(at)), y: array::from_fn(|at| *y.words(at)) }
     }
@@ -81,9 +79,6 @@ impl<const N: usize> Coordinates<N> {
     }
 
     pub(crate) fn point_unchecked<G: Group>(&self) -> Affine<G> {
-        if *self == Self::IDENTITY {
-            return Affine::identity();
-        }
         Affine(G::from_coordinates(element(&self.x), element(&self.y)))
     }
 

@@ -54,7 +54,7 @@ impl Gt {
         Self(backend::fp12_one())
     }
 
-    /// The multiplicative inverse.
+    /// The multiplicative inverse. In this group it is the conjugate, so it costs little.
     #[must_use]
     pub fn invert(&self) -> Self {
         Self(backend::fp12_conjugate(&self.0))

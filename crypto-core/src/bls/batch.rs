@@ -28,7 +28,7 @@ const BATCH_TAG: &[u8] = b"PREFINAL-V1-BLS-BATCH";
 
 /// A message, its signature, and the key that is said to have signed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signed<'a, V: Variant> {
+pub struct SignedMessage<'a, V: Variant> {
     /// The signer's key. No proof of possession is needed.
     pub key: PublicKey<V>,
     /// The message that the key is said to have signed.
@@ -79,7 +79,7 @@ pub fn verify_many<V: Variant>(
     message: &[u8],
     signatures: &[(PublicKey<V>, Signature<V>)],
 ) -> Result<(), Culprits> {
-    let signed = |&(key, signature): &(_, _)| Signed { key, message, signature };
+    let signed = |&(key, signature): &(_, _)| SignedMessage { key, message, signature };
     verify_batch(domain, &signatures.iter().map(signed).collect::<Vec<_>>())
 }
 
@@ -88,11 +88,11 @@ pub fn verify_many<V: Variant>(
 /// multi-scalar multiplication with 128-bit scalars. An empty batch is valid.
 ///
 /// ```
-/// use prefinal_crypto_core::bls::min_sig::{Domain, SecretKey, Signed, verify_batch};
+/// use prefinal_crypto_core::bls::min_sig::{Domain, SecretKey, SignedMessage, verify_batch};
 /// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
 /// const ROUND: Domain = Domain::new("example round");
 /// let beacon = SecretKey::random(&mut rng);
-/// let sign = |message| Signed {
+/// let sign = |message| SignedMessage {
 ///     key: beacon.public_key(),
 ///     message,
 ///     signature: beacon.sign(ROUND, message),
@@ -108,7 +108,7 @@ pub fn verify_many<V: Variant>(
 /// Names the positions of the signatures that are not valid.
 pub fn verify_batch<V: Variant>(
     domain: Domain,
-    signatures: &[Signed<'_, V>],
+    signatures: &[SignedMessage<'_, V>],
 ) -> Result<(), Culprits> {
     let batch = Batch::new(domain, signatures);
     let positions = bisect::locate(signatures.len(), |range, weight| batch.product(range, weight));
@@ -128,7 +128,7 @@ struct Batch<V: Variant> {
 }
 
 impl<V: Variant> Batch<V> {
-    fn new(domain: Domain, signed: &[Signed<'_, V>]) -> Self {
+    fn new(domain: Domain, signed: &[SignedMessage<'_, V>]) -> Self {
         let encoded: Vec<_> = signed.iter().map(|one| one.key.to_bytes()).collect();
         let mut transcript = Transcript::new(BATCH_TAG);
         transcript.append(b"domain", domain.tag_of::<V>().as_bytes());
@@ -227,12 +227,12 @@ mod tests {
         SecretKey::from_scalar(Secret::new(Scalar::from_u64(number))).unwrap()
     }
 
-    fn signed(number: u64, message: &[u8]) -> Signed<'_, MinSig> {
+    fn signed(number: u64, message: &[u8]) -> SignedMessage<'_, MinSig> {
         let key = key(number);
-        Signed { key: key.public_key(), message, signature: key.sign(DOMAIN, message) }
+        SignedMessage { key: key.public_key(), message, signature: key.sign(DOMAIN, message) }
     }
 
-    fn coefficients(domain: Domain, signed: &[Signed<'_, MinSig>]) -> Vec<u128> {
+    fn coefficients(domain: Domain, signed: &[SignedMessage<'_, MinSig>]) -> Vec<u128> {
         Batch::new(domain, signed).coefficients
     }
 
@@ -261,7 +261,7 @@ mod tests {
         let honest = [signed(5, b"one"), signed(7, b"two")];
         let own = coefficients(DOMAIN, &honest);
         assert_ne!(coefficients(Domain::new("another"), &honest), own);
-        let change = |change: fn(&mut Signed<'_, MinSig>)| {
+        let change = |change: fn(&mut SignedMessage<'_, MinSig>)| {
             let mut batch = honest;
             change(&mut batch[1]);
             coefficients(DOMAIN, &batch)

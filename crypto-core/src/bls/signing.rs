@@ -84,13 +84,13 @@ impl<V: Variant> SigningKey<V> {
         SecretKey::derive_master(seed).map(Self::from)
     }
 
-    /// Like [`SecretKey::derive_child`].
+    /// The child key of this index by EIP-2333, as [`SecretKey::derive_child`] derives it.
     #[must_use]
     pub fn derive_child(&self, index: u32) -> Self {
         self.key.derive_child(index).into()
     }
 
-    /// Like [`SecretKey::derive_path`].
+    /// The key at this path below this key, as [`SecretKey::derive_path`] derives it.
     #[must_use]
     pub fn derive_path(&self, path: &KeyPath) -> Self {
         self.key.derive_path(path).into()

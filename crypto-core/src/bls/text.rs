@@ -5,8 +5,8 @@
 //! |-------------------|------------------|---------------------------------------------|------------------|
 //! | `Display`         | digits           |                                             | logs, files      |
 //! | `FromStr`         |                  | digits of either case, with or without `0x` | arguments, files |
-//! | `hex`             | digits           | digits of either case, without `0x`         | drand's JSON     |
-//! | `hex_prefixed`    | `0x` and digits  | digits of either case, with `0x`            | Ethereum's JSON  |
+//! | `hex`             | digits           | digits of either case, without `0x`         | drand's JSON; `deposit_data` files of Ethereum's depositors |
+//! | `hex_prefixed`    | `0x` and digits  | digits of either case, with `0x`            | the JSON of Ethereum's beacon API |
 //! | `serde` by itself | the wire format  | the wire format, lower case                 | Prefinal         |
 //!
 //! Reading checks as much as `from_bytes`: length, encoding, curve, subgroup, and that the point is not
@@ -47,7 +47,7 @@ pub enum HexError {
     Digit {
         /// Position of the byte, counted from zero after the prefix.
         at: usize,
-        /// The byte.
+        /// The byte that is not a digit.
         got: u8,
     },
     /// The digits are not the encoding of a point that is allowed here.

@@ -148,8 +148,8 @@ pub struct Opening(G1Affine);
 
 /// The plaintext of a ciphertext, and the opening that proves it.
 #[derive(Debug)]
-pub struct Opened {
-    /// The opening `D`.
+pub struct OpenedCiphertext {
+    /// The opening `D`, which lets anybody else decrypt and check the same plaintext.
     pub opening: Opening,
     /// The plaintext, or an error if the sender made a body that does not open.
     pub plaintext: Result<Secret<Vec<u8>>, Unopenable>,
@@ -174,7 +174,7 @@ impl Opening {
     ///
     /// # Errors
     /// If this is not the opening of this ciphertext.
-    pub fn open(self, ciphertext: &ValidCiphertext) -> Result<Opened, WrongOpening> {
+    pub fn open(self, ciphertext: &ValidCiphertext) -> Result<OpenedCiphertext, WrongOpening> {
         self.check(ciphertext.key(), ciphertext).map_err(|_| WrongOpening)?;
         Ok(self.apply(ciphertext))
     }
@@ -187,8 +187,8 @@ impl Opening {
         check_pairing_product([(self.0, -G2Affine::generator()), (ciphertext.u(), key.y_hat())])
     }
 
-    fn apply(self, ciphertext: &ValidCiphertext) -> Opened {
-        Opened { opening: self, plaintext: ciphertext.open(&Secret::new(self.0)) }
+    fn apply(self, ciphertext: &ValidCiphertext) -> OpenedCiphertext {
+        OpenedCiphertext { opening: self, plaintext: ciphertext.open(&Secret::new(self.0)) }
     }
 }
 
@@ -325,7 +325,7 @@ impl Quorum<'_> {
     ///
     /// # Errors
     /// Names the culprits if the shares do not give `D`.
-    pub fn open(&self) -> Result<Opened, CombineError> {
+    pub fn open(&self) -> Result<OpenedCiphertext, CombineError> {
         let opening = Opening(self.interpolate());
         let key = self.committee.key();
         if !self.verified && opening.check(key, self.ciphertext).is_err() {

@@ -95,7 +95,7 @@ pub enum InterpolationError {
     /// There must be exactly one value for each coefficient.
     #[error("{got} values for {expected} shares")]
     Values {
-        /// Number of coefficients.
+        /// Number of shares, for each of which there is one coefficient.
         expected: usize,
         /// Number of values that were given.
         got: usize,

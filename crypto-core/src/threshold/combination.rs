@@ -53,7 +53,7 @@ pub struct Combination {
 /// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
 /// # use prefinal_crypto_core::secret::Secret;
 /// # use prefinal_crypto_core::threshold::{KeyShares, Message, Purpose, Setup, SigningCommittee};
-/// use prefinal_crypto_core::threshold::{Ahead, Combination};
+/// use prefinal_crypto_core::threshold::{RunningCombination, Combination};
 /// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
 /// # let (access, threshold) = (Access::new(&[2, 1, 2])?, Threshold::new(3, 5)?);
 /// # let f = Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
@@ -69,7 +69,7 @@ pub struct Combination {
 ///
 /// // The parties that are usually first, computed once for all rounds.
 /// let usual = Combination::new(&committee, [0, 1].map(Party::new)).unwrap();
-/// let mut sum = Ahead::new(&Arc::new(usual));
+/// let mut sum = RunningCombination::new(&Arc::new(usual));
 /// let mut partials = BTreeMap::new();
 /// for signer in &signers[..2] {
 ///     partials.insert(signer.party(), signer.partial(&round)?);
@@ -82,20 +82,20 @@ pub struct Combination {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Ahead<V: Variant> {
+pub struct RunningCombination<V: Variant> {
     combination: Arc<Combination>,
     added: BTreeMap<Party, Partial<V>>,
     sum: Projective<V::SignatureGroup>,
 }
 
 /// `sum` is not compared, because it follows from the other fields.
-impl<V: Variant> PartialEq for Ahead<V> {
+impl<V: Variant> PartialEq for RunningCombination<V> {
     fn eq(&self, other: &Self) -> bool {
         (&self.combination, &self.added) == (&other.combination, &other.added)
     }
 }
 
-impl<V: Variant> Eq for Ahead<V> {}
+impl<V: Variant> Eq for RunningCombination<V> {}
 
 impl Combination {
     /// Computes the coefficients for the `t` lowest indices of these parties. `None` if they hold
@@ -144,7 +144,7 @@ impl Combination {
     }
 }
 
-impl<V: Variant> Ahead<V> {
+impl<V: Variant> RunningCombination<V> {
     /// Starts the sum for this set of parties, without partials.
     #[must_use]
     pub fn new(combination: &Arc<Combination>) -> Self {

@@ -12,7 +12,7 @@ macro_rules! kinds {
         )*}
 
         impl Kind {
-            /// All kinds.
+            /// All kinds of objects that have a wire format.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
             /// The byte that stands for the kind.

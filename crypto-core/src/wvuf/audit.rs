@@ -50,7 +50,7 @@ pub enum AuditError {
     /// The threshold is zero, or greater than the number of shares.
     #[error("threshold {got} is not between 1 and the weight of {need}")]
     Threshold {
-        /// The threshold.
+        /// The threshold that the proof claims.
         got: u32,
         /// Total weight of the committee.
         need: u64,
@@ -77,7 +77,7 @@ pub enum AuditError {
         party: Party,
         /// Number of blinded shares that it published.
         got: usize,
-        /// The party's weight.
+        /// The party's weight, which is the number that it must publish.
         need: u32,
     },
     /// A party of weight zero has nothing to blind.

@@ -26,7 +26,7 @@ impl KeyShares {
         Self(Secret::new(shares))
     }
 
-    /// Number of shares.
+    /// Number of shares, which is the party's weight.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.expose().len()

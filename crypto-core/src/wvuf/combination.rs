@@ -141,9 +141,10 @@ impl Combination {
 /// usually first in every slot. So the partials of an expected set are verified and multiplied in as
 /// they arrive, and little is left to do when the last one arrives.
 ///
-/// The [`Ahead`](crate::threshold::Ahead) of threshold BLS, which has the same functions, has an example.
+/// Its namesake of threshold BLS has the same functions and an example:
+/// [`RunningCombination`](crate::threshold::RunningCombination).
 #[derive(Clone, Debug)]
-pub struct Ahead {
+pub struct RunningCombination {
     combination: Arc<Combination>,
     input: Input,
     verified: BTreeMap<Party, Partial>,
@@ -151,16 +152,16 @@ pub struct Ahead {
 }
 
 /// `product` is not compared, because it follows from the other fields.
-impl PartialEq for Ahead {
+impl PartialEq for RunningCombination {
     fn eq(&self, other: &Self) -> bool {
         (&self.combination, &self.input, &self.verified)
             == (&other.combination, &other.input, &other.verified)
     }
 }
 
-impl Eq for Ahead {}
+impl Eq for RunningCombination {}
 
-impl Ahead {
+impl RunningCombination {
     /// Starts the product for this set of parties and this slot, without partials.
     #[must_use]
     pub fn new(combination: &Arc<Combination>, input: &Input) -> Self {
@@ -170,8 +171,8 @@ impl Ahead {
 
     /// Verifies the given partials and multiplies the right ones into the product. Partials of
     /// parties outside the set, and partials that are in the product already, are skipped.
-    /// [`finish`](Ahead::finish) names the wrong ones. Does nothing if `committee` is not the one of
-    /// the combination.
+    /// [`finish`](RunningCombination::finish) names the wrong ones. Does nothing if `committee` is not
+    /// the one of the combination.
     pub fn add(&mut self, committee: &VufCommittee, partials: &BTreeMap<Party, Partial>) {
         if committee.id() != self.combination.committee {
             return;

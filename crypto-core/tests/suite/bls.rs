@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use borsh::BorshDeserialize;
 use prefinal_crypto_core::bls::{
     AggregateKey, Claim, Culprits, Domain, MinPk, MinSig, ProofOfPossession, PublicKey, SecretKey,
-    Signature, SignatureError, Signed, Variant, aggregate, verify_aggregate, verify_batch,
+    Signature, SignatureError, SignedMessage, Variant, aggregate, verify_aggregate, verify_batch,
     verify_many, verify_multi,
 };
 use prefinal_crypto_core::curve::{Affine, DecodeError, Group, Projective, Scalar};
@@ -266,7 +266,7 @@ fn swapped_signatures_are_both_culprits<V: Variant>() {
     let messages: [&[u8]; 3] = [b"1", b"2", b"3"];
     let own = |[a, b, c]: [usize; 3]| {
         let key = *signers[0].key.get();
-        let from = |(at, of): (usize, usize)| Signed {
+        let from = |(at, of): (usize, usize)| SignedMessage {
             key,
             message: messages[at],
             signature: signers[0].sign(VOTE, messages[of]),
@@ -292,10 +292,10 @@ fn a_batch_takes_any_mix_of_keys_and_messages<V: Variant>() {
         let signed = |&(who, what, sound): &(usize, usize, bool)| {
             let on = if sound { messages[what] } else { b"false" };
             let (key, signature) = (*signers[who].key.get(), signers[who].sign(VOTE, on));
-            Signed { key, message: messages[what], signature }
+            SignedMessage { key, message: messages[what], signature }
         };
         let batch: Vec<_> = entries.iter().map(signed).collect();
-        let single = |one: &Signed<'_, V>| one.signature.verify(&one.key, VOTE, one.message);
+        let single = |one: &SignedMessage<'_, V>| one.signature.verify(&one.key, VOTE, one.message);
         let failing = batch.iter().enumerate().filter(|(_, one)| single(one).is_err());
         let positions: BTreeSet<usize> = failing.map(|(at, _)| at).collect();
         let lies = entries.iter().filter(|(_, _, sound)| !sound).count();

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use prefinal_crypto_core::bls::min_pk::{
-    AggregateKey, Claim, Domain, PublicKey, SecretKey, Signature, SignatureError, Signed,
+    AggregateKey, Claim, Domain, PublicKey, SecretKey, Signature, SignatureError, SignedMessage,
     aggregate, verify_aggregate, verify_batch, verify_multi,
 };
 use prefinal_crypto_core::bls::{KeyPath, KeyPathError, MinPk, MinSig, SeedError};
@@ -222,7 +222,11 @@ fn ethereum_verifies_batches_alike() {
         let verdict = || -> Result<(), Failure> {
             let mut batch = Vec::new();
             for ((key, one), message) in case.keys.iter().zip(&case.signatures).zip(&messages) {
-                batch.push(Signed { key: public_key(key)?, message, signature: signature(one)? });
+                batch.push(SignedMessage {
+                    key: public_key(key)?,
+                    message,
+                    signature: signature(one)?,
+                });
             }
             verify_batch(Domain::POP, &batch).map_err(|_| Failure::Batch)
         };

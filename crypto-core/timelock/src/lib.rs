@@ -48,7 +48,7 @@ pub use stanza::{Identity, Recipient, Refusal};
 /// The format in which a file is written. Both formats can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// The binary format.
+    /// The binary format, which `age` writes by default.
     Binary,
     /// The text format: lines of base64 between a first and a last line.
     Text,

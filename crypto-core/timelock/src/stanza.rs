@@ -32,7 +32,7 @@ const FILE_KEY: usize = 16;
 /// A recipient: file keys are encrypted to this round of this beacon.
 #[derive(Clone, Debug)]
 pub struct Recipient {
-    /// The beacon.
+    /// The chain of the beacon, with its public key.
     pub chain: Chain,
     /// The round of the beacon.
     pub round: RoundNumber,
@@ -51,7 +51,7 @@ pub enum Refusal {
     /// The stanza is for another beacon.
     #[error("file is encrypted to {round} of chain {got}, not of chain {expected}")]
     Chain {
-        /// The stanza's round.
+        /// The round that the stanza is encrypted to.
         round: RoundNumber,
         /// The hash of the stanza's chain, in hex.
         got: String,
@@ -61,7 +61,7 @@ pub enum Refusal {
     /// No signature was given. The signature of the stanza's round is needed.
     #[error("file opens with the signature of {round} of chain {chain}")]
     NoSignature {
-        /// The stanza's round.
+        /// The round that the stanza is encrypted to.
         round: RoundNumber,
         /// The hash of the stanza's chain, in hex.
         chain: String,
@@ -72,7 +72,7 @@ pub enum Refusal {
     /// The bytes are a signature, but not the one of this round.
     #[error("signature is not of {round}, which the file is encrypted to")]
     Round {
-        /// The stanza's round.
+        /// The round that the stanza is encrypted to.
         round: RoundNumber,
     },
     /// The body is not `U ‖ V ‖ W`.

@@ -138,6 +138,8 @@ pub struct SidecarConfig {
     /// Where the engine reaches this process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen: Option<SidecarAddress>,
+    /// How partials travel that leave with a vote.
+    pub carry: SidecarCarry,
 }
 
 /// Logging.
@@ -148,6 +150,17 @@ pub struct LogConfig {
     pub filter: LogFilter,
     /// How a line looks.
     pub format: LogFormat,
+}
+
+/// How partials travel that leave with a vote of an engine in another process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SidecarCarry {
+    /// In the vote: the engine gets them from the sidecar, and hands in those of its peers.
+    #[default]
+    Vote,
+    /// Over this validator's links, beside the vote.
+    Links,
 }
 
 /// How a line of the log looks.

@@ -1,5 +1,5 @@
 //! Why a call is refused or a stream ends, and what the engine is told.
-use prefinal_driver::Stopped;
+use prefinal_driver::StopReason;
 use prefinal_protocol::Slot;
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
@@ -107,10 +107,10 @@ impl CallError {
     }
 }
 
-impl From<Stopped> for CallError {
-    fn from(why: Stopped) -> Self {
+impl From<StopReason> for CallError {
+    fn from(why: StopReason) -> Self {
         match why {
-            Stopped::ShutDown => Self::ShutDown,
+            StopReason::ShutDown => Self::ShutDown,
             why => Self::Stopped { code: why.code(), reason: why.to_string() },
         }
     }

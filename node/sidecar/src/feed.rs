@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use prefinal_beacon::{Path, Reveal, Slot};
 use prefinal_crypto_core::context::EpochId;
-use prefinal_driver::Stopped;
+use prefinal_driver::StopReason;
 use prefinal_validator::Event;
 use prefinal_validator::participant::Effect;
-use prefinal_validator::scheme::Keyed;
+use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::Setup;
 
 use crate::board::Board;
@@ -77,7 +77,7 @@ impl Feed {
     ///
     /// # Errors
     /// See [`Self::submit`].
-    pub fn effect<S: Keyed>(&self, effect: &Effect<S>) -> Result<(), FeedError> {
+    pub fn effect<S: KeyedScheme>(&self, effect: &Effect<S>) -> Result<(), FeedError> {
         match effect {
             Effect::Prepare { setup, first } => self.prepare(setup, *first),
             Effect::Enter { setup, .. } => self.entered(setup.context.epoch),
@@ -88,7 +88,7 @@ impl Feed {
             Effect::Tell(Event::Revealed(reveal)) => self.revealed(reveal),
             Effect::Tell(Event::Skipped(slot)) => self.skipped(*slot),
             Effect::Tell(Event::Halted(why)) => {
-                self.stopped(Stopped::Halted(why.to_string()));
+                self.stopped(StopReason::Halted(why.to_string()));
             }
             _ => {}
         }
@@ -114,7 +114,12 @@ impl Feed {
     }
 
     /// The keys of an epoch suffice.
-    pub fn ready<S: Keyed>(&self, epoch: EpochId, first_slot: Slot, committee: &S::Committee) {
+    pub fn ready<S: KeyedScheme>(
+        &self,
+        epoch: EpochId,
+        first_slot: Slot,
+        committee: &S::Committee,
+    ) {
         let public_key = S::public_key(committee);
         let public_key = public_key.map_or_else(Vec::new, |key| key.to_bytes().to_vec());
         let key = Key { epoch: epoch.get(), first_slot: first_slot.get(), public_key };
@@ -128,7 +133,7 @@ impl Feed {
     /// A slot has its value. Slots come in order. After a restart, a process with an archive first gives what
     /// it has there, from the oldest slot on that the engine may ask for; otherwise `Values` begins with the
     /// first slot that is revealed.
-    pub fn revealed<S: Keyed>(&self, reveal: &Reveal<S>) {
+    pub fn revealed<S: KeyedScheme>(&self, reveal: &Reveal<S>) {
         let signature = S::signature(&reveal.output);
         let revealed = Revealed {
             randomness: reveal.randomness().to_vec(),
@@ -148,7 +153,7 @@ impl Feed {
 
     /// The driver has stopped: all streams end with the reason, and no call is taken any more. A call that
     /// the driver refuses does the same.
-    pub fn stopped(&self, why: Stopped) {
+    pub fn stopped(&self, why: StopReason) {
         self.end.board.stop(why.into());
     }
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use prefinal_beacon::stack::Envelope;
 use prefinal_protocol::Slot;
-use prefinal_validator::scheme::Keyed;
+use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::Setup;
 
 /// A message between the parties of scheme `S`, in Borsh's encoding on the wire.
 pub type Message<S> = Envelope<(S, ())>;
 
 /// How partials leave that are released with a vote.
-pub enum Carry<S: Keyed> {
+pub enum Carry<S: KeyedScheme> {
     /// In the vote: the engine gets them as the answer, and calls `Receive` with those of its peers.
     Vote,
     /// Over this process's own links: the function sends to all other parties. It is called when the record
@@ -20,7 +20,7 @@ pub enum Carry<S: Keyed> {
     Links(Arc<dyn Fn(Message<S>) + Send + Sync>),
 }
 
-impl<S: Keyed> Clone for Carry<S> {
+impl<S: KeyedScheme> Clone for Carry<S> {
     fn clone(&self) -> Self {
         match self {
             Self::Vote => Self::Vote,
@@ -29,7 +29,7 @@ impl<S: Keyed> Clone for Carry<S> {
     }
 }
 
-impl<S: Keyed> fmt::Debug for Carry<S> {
+impl<S: KeyedScheme> fmt::Debug for Carry<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Vote => "Vote",
@@ -40,7 +40,7 @@ impl<S: Keyed> fmt::Debug for Carry<S> {
 
 /// The configuration of a sidecar.
 #[derive(Debug)]
-pub struct Options<S: Keyed> {
+pub struct Options<S: KeyedScheme> {
     /// How partials leave.
     pub carry: Carry<S>,
     /// The attempt whose votes release, as the participant's `Host` has it. Only the reasons of refusals are
@@ -67,7 +67,7 @@ const fn count(number: usize) -> NonZeroUsize {
     }
 }
 
-impl<S: Keyed> Options<S> {
+impl<S: KeyedScheme> Options<S> {
     /// The usual limits: partials leave in votes, the chain begins at slot 1, and blocks are as long as the
     /// set-up says.
     #[must_use]

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use borsh::BorshDeserialize;
 use prefinal_beacon::{Beacon, Slot, Value, View};
 use prefinal_crypto_core::access::Party;
-use prefinal_driver::{Driver, MessageError, Stopped};
+use prefinal_driver::{Driver, MessageError, StopReason};
 use prefinal_engine::Block;
 use prefinal_validator::participant::Participant;
-use prefinal_validator::scheme::Keyed;
+use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::Setup;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::{Request, Response, Status};
@@ -31,23 +31,23 @@ const REMEMBERED: usize = 1024;
 const WAITING_BLOCKS: usize = 4;
 
 /// The service for one engine, around the driver of one participant. Clones answer for the same participant.
-pub struct Sidecar<S: Keyed> {
+pub struct Sidecar<S: KeyedScheme> {
     pub(crate) shared: Arc<Shared<S>>,
 }
 
-impl<S: Keyed> Clone for Sidecar<S> {
+impl<S: KeyedScheme> Clone for Sidecar<S> {
     fn clone(&self) -> Self {
         Self { shared: Arc::clone(&self.shared) }
     }
 }
 
-impl<S: Keyed> std::fmt::Debug for Sidecar<S> {
+impl<S: KeyedScheme> std::fmt::Debug for Sidecar<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sidecar").finish_non_exhaustive()
     }
 }
 
-pub(crate) struct Shared<S: Keyed> {
+pub(crate) struct Shared<S: KeyedScheme> {
     driver: Driver<Participant<S>>,
     pub(crate) board: Arc<Board>,
     pub(crate) options: Options<S>,
@@ -62,7 +62,7 @@ pub(crate) struct Shared<S: Keyed> {
     status: Mutex<proto::StatusResponse>,
 }
 
-impl<S: Keyed> Sidecar<S> {
+impl<S: KeyedScheme> Sidecar<S> {
     /// A service around a driver, and the feed by which the process passes on what is for the engine. `setup`
     /// is the chain's first. Feed it from the driver's first effect on.
     ///
@@ -72,7 +72,7 @@ impl<S: Keyed> Sidecar<S> {
         driver: Driver<Participant<S>>,
         setup: &Setup,
         options: Options<S>,
-    ) -> Result<(Self, Feed), Stopped> {
+    ) -> Result<(Self, Feed), StopReason> {
         let (head, me) = driver.change(|machine| (machine.head(), machine.identity().me))?;
         let board = Arc::new(Board::new(
             Values::new(options.values, head),
@@ -133,9 +133,9 @@ impl<S: Keyed> Sidecar<S> {
     }
 }
 
-impl<S: Keyed> Shared<S> {
+impl<S: KeyedScheme> Shared<S> {
     /// The engine and the streams hear of it when the driver has stopped.
-    fn stopped(&self, why: Stopped) -> CallError {
+    fn stopped(&self, why: StopReason) -> CallError {
         self.board.stop(why.into());
         self.board.stopped().unwrap_or(CallError::ShutDown)
     }
@@ -195,13 +195,13 @@ impl<S: Keyed> Shared<S> {
     /// Whether no slot before this one is missed, because none of them is recorded: between the block that
     /// completed the chain's first keys and the first slot with a value, if committees never change. A crash
     /// makes the participant forget them, and the engine may have forgotten them too.
-    fn is_unrecorded(&self, slot: Slot) -> Result<bool, Stopped> {
+    fn is_unrecorded(&self, slot: Slot) -> Result<bool, StopReason> {
         let first = self.driver.change(|machine| machine.newest_beacon().map(Beacon::first))?;
         Ok(!self.is_changing && first.is_some_and(|first| slot <= first))
     }
 
     /// The slot that has to be reported next.
-    fn next_final(&self) -> Result<Slot, Stopped> {
+    fn next_final(&self) -> Result<Slot, StopReason> {
         let last = self.driver.figures()?.last_final;
         Ok(last.map_or(self.options.first, Slot::next))
     }
@@ -252,7 +252,7 @@ impl<S: Keyed> Shared<S> {
 }
 
 #[tonic::async_trait]
-impl<S: Keyed> proto::sidecar_server::Sidecar for Sidecar<S> {
+impl<S: KeyedScheme> proto::sidecar_server::Sidecar for Sidecar<S> {
     type ValuesStream = Items<proto::ValuesResponse>;
     type OrderStream = Items<proto::OrderResponse>;
     type CommitteesStream = Items<proto::CommitteesResponse>;

@@ -9,7 +9,7 @@ use prefinal_beacon::contract::{self, Claim, Standing};
 use prefinal_beacon::{Beacon, Record, Slot, Value, View, Withheld};
 use prefinal_crypto_core::context::EpochId;
 use prefinal_validator::participant::Participant;
-use prefinal_validator::scheme::Keyed;
+use prefinal_validator::scheme::KeyedScheme;
 
 use crate::proto;
 
@@ -22,7 +22,7 @@ pub(crate) struct Vote {
 }
 
 /// Why nothing leaves with this vote. `declared` is the attempt whose votes release.
-pub(crate) fn reason<S: Keyed>(
+pub(crate) fn reason<S: KeyedScheme>(
     participant: &Participant<S>,
     declared: Option<u32>,
     vote: Vote,
@@ -52,7 +52,7 @@ fn withheld(code: &str, reason: String) -> proto::Withheld {
 }
 
 /// The beacon of the epoch that a slot is in, if it runs.
-fn beacon_at<S: Keyed>(participant: &Participant<S>, slot: Slot) -> Option<&Beacon<S>> {
+fn beacon_at<S: KeyedScheme>(participant: &Participant<S>, slot: Slot) -> Option<&Beacon<S>> {
     let mut epoch = participant.awaited().get();
     while let Some(before) = epoch.checked_sub(1) {
         epoch = before;
@@ -65,7 +65,7 @@ fn beacon_at<S: Keyed>(participant: &Participant<S>, slot: Slot) -> Option<&Beac
 }
 
 /// What the beacon has said, and what it knows of the vote's slot.
-fn recorded<S: Keyed>(beacon: &Beacon<S>, vote: Vote) -> (Standing, Claim) {
+fn recorded<S: KeyedScheme>(beacon: &Beacon<S>, vote: Vote) -> (Standing, Claim) {
     let Vote { slot, view, value } = vote;
     let mut standing = Standing { lost: beacon.lost(), ..Standing::default() };
     let mut released = BTreeMap::new();
@@ -84,7 +84,7 @@ fn recorded<S: Keyed>(beacon: &Beacon<S>, vote: Vote) -> (Standing, Claim) {
 
 /// The value that a slot is on record with; `Some(None)` if it was skipped, `None` if that is not known any
 /// more.
-pub(crate) fn recorded_value<S: Keyed>(
+pub(crate) fn recorded_value<S: KeyedScheme>(
     participant: &Participant<S>,
     slot: Slot,
 ) -> Option<Option<Value>> {

@@ -17,7 +17,7 @@ use crate::party::Noticed;
 use crate::waits;
 use prefinal_lab::Failure;
 use prefinal_lab::waits::{Waits, milliseconds};
-use prefinal_registry::Named;
+use prefinal_registry::NamedScheme;
 use prefinal_registry::chronicle::Chronicle;
 use prefinal_validator::Event;
 use prefinal_validator::scheme::{AdmittedKeys, PerPath};
@@ -25,7 +25,7 @@ use prefinal_validator::setup::{Algorithm, FIRST, Plan, Setup};
 use prefinal_weighted_rounding::Stake;
 
 /// What is known of a slot.
-struct Row<S: Named> {
+struct Row<S: NamedScheme> {
     /// When each party knew that the slot is final.
     finalized: BTreeMap<Party, Instant>,
     /// When each party had the value, and by which path.
@@ -35,7 +35,7 @@ struct Row<S: Named> {
 }
 
 /// What is known of an epoch.
-struct Term<S: Named> {
+struct Term<S: NamedScheme> {
     first: Slot,
     committees: PerPath<S::Committee>,
 }
@@ -44,7 +44,7 @@ struct Term<S: Named> {
 const KEPT: usize = 1024;
 
 /// All slots of a run.
-pub(super) struct Ledger<S: Named> {
+pub(super) struct Ledger<S: NamedScheme> {
     context: Context,
     parties: usize,
     /// How many slots the run has; `None` if it has no end.
@@ -64,7 +64,7 @@ pub(super) struct Ledger<S: Named> {
     halted: Option<Failure>,
 }
 
-impl<S: Named> Ledger<S> {
+impl<S: NamedScheme> Ledger<S> {
     pub(super) fn new(setup: &Setup, slots: Option<u64>, later: &[Plan]) -> Self {
         let members = setup.members.iter().map(|member| member.stake);
         let later = later.iter().map(|plan| members_of(plan.stakes.iter().copied()));
@@ -277,7 +277,7 @@ fn members_of(stakes: impl Iterator<Item = Stake>) -> BTreeSet<Party> {
 }
 
 /// Every party says so of a late key; the first who does counts.
-fn admit<S: Named>(committees: &mut PerPath<S::Committee>, keys: &AdmittedKeys<S>) {
+fn admit<S: NamedScheme>(committees: &mut PerPath<S::Committee>, keys: &AdmittedKeys<S>) {
     let _known = S::admit(&mut committees.slow, keys.keys.slow.clone());
     if let (Some(fast), Some(key)) = (&mut committees.fast, &keys.keys.fast) {
         let _known = S::admit(fast, key.clone());
@@ -292,13 +292,13 @@ fn header() -> String {
 }
 
 // Derived, it would ask for a default of the scheme.
-impl<S: Named> Default for Row<S> {
+impl<S: NamedScheme> Default for Row<S> {
     fn default() -> Self {
         Self { finalized: BTreeMap::new(), revealed: BTreeMap::new(), witness: None }
     }
 }
 
-fn shown<S: Named>(slot: Slot, row: &Row<S>) -> SlotReport {
+fn shown<S: NamedScheme>(slot: Slot, row: &Row<S>) -> SlotReport {
     let mut ways: BTreeMap<Path, Way> = BTreeMap::new();
     for (party, (at, path)) in &row.revealed {
         let way = ways.entry(*path).or_default();

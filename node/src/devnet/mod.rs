@@ -60,8 +60,8 @@ use crate::party::{self, Noticed, Shared, Time, network};
 use prefinal_lab::Failure;
 use prefinal_lab::once::Once;
 use prefinal_registry::chronicle::Chronicle;
-use prefinal_registry::{Listed, engine};
-use prefinal_registry::{Named, scheme};
+use prefinal_registry::{NamedEngine, engine};
+use prefinal_registry::{NamedScheme, scheme};
 use prefinal_validator::keygen::Progress;
 use prefinal_validator::rota::Rota;
 use prefinal_validator::setup::{self, Algorithm, FIRST, Identity, Plan, Setup};
@@ -138,7 +138,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     prefinal_registry::types!(options.scheme, options.engine, S, E => run_with::<S, E>(options))
 }
 
-fn run_with<S: Named, E: Listed>(options: &Options) -> Result<(), Failure> {
+fn run_with<S: NamedScheme, E: NamedEngine>(options: &Options) -> Result<(), Failure> {
     let out = options.out.as_deref().map(Sink::open).transpose()?;
     let parties = Parties::of(options.parties, PARTIES);
     let (plan, later, placement) =
@@ -197,7 +197,7 @@ fn write(chronicles: &[Chronicle], out: Sink, file: &Path) -> Result<(), Failure
 }
 
 /// Starts everybody and watches until every party has revealed the last slot, or until it is interrupted.
-async fn watch<S: Named, E: Listed>(
+async fn watch<S: NamedScheme, E: NamedEngine>(
     options: &Options,
     setup: Arc<Setup>,
     identities: Vec<Identity>,
@@ -289,7 +289,7 @@ struct Durable {
 }
 
 /// A committee at work.
-struct Run<S: Named> {
+struct Run<S: NamedScheme> {
     noticed: UnboundedReceiver<Noticed<S>>,
     /// How many jobs of the key generation are done.
     jobs: Arc<AtomicU64>,
@@ -297,7 +297,7 @@ struct Run<S: Named> {
 }
 
 /// One task per party.
-async fn start<S: Named, E: Listed>(
+async fn start<S: NamedScheme, E: NamedEngine>(
     setup: Arc<Setup>,
     identities: Vec<Identity>,
     (placement, durable): (Option<Placement>, Durable),
@@ -403,7 +403,7 @@ impl KeyProgress {
         Self { bar, watched: Party::new(0) }
     }
 
-    fn show<S: Named>(&self, noticed: &Noticed<S>) {
+    fn show<S: NamedScheme>(&self, noticed: &Noticed<S>) {
         if noticed.by != self.watched {
             return;
         }

@@ -18,7 +18,7 @@ use prefinal_crypto_core::context::EpochId;
 use tokio::time::Instant as Clock;
 
 use crate::party::Noticed;
-use prefinal_registry::Named;
+use prefinal_registry::NamedScheme;
 use prefinal_validator::Event;
 
 /// When a run counts as stuck.
@@ -49,7 +49,7 @@ impl Pulse {
     }
 
     /// Takes what a party noticed.
-    pub(super) fn notice<S: Named>(&mut self, now: Clock, noticed: &Noticed<S>) {
+    pub(super) fn notice<S: NamedScheme>(&mut self, now: Clock, noticed: &Noticed<S>) {
         let is_new = match &noticed.event {
             Event::Dealing { epoch, dealings, .. } => {
                 let most = self.dealings.entry((*epoch, noticed.by)).or_default();

@@ -17,7 +17,7 @@ use crate::http::{self, Board, HttpOptions, Server, SlotReport};
 use crate::journal::JournalFolder;
 use crate::party::Time;
 use prefinal_lab::Failure;
-use prefinal_registry::{Named, scheme};
+use prefinal_registry::{NamedScheme, scheme};
 use prefinal_validator::Event;
 use prefinal_validator::setup::FIRST;
 use prefinal_validator::setup::Setup;
@@ -37,7 +37,7 @@ impl Served {
     ///
     /// # Errors
     /// If the scheme has no rounds, or address, page or archive are not to be had.
-    pub(super) async fn open<S: Named>(
+    pub(super) async fn open<S: NamedScheme>(
         options: &HttpOptions,
         setup: &Setup,
         (shelf, used): (&JournalFolder, bool),
@@ -86,7 +86,7 @@ impl Served {
     }
 
     /// Tells what a party noticed.
-    pub(super) fn post<S: Named>(&self, event: &Event<S>) {
+    pub(super) fn post<S: NamedScheme>(&self, event: &Event<S>) {
         let Some(board) = &self.board else { return };
         match event {
             // Later epochs have the same key, and count on.

@@ -14,8 +14,8 @@ use crate::http::{Board, genesis};
 use crate::journal::JournalFolder;
 use crate::party::Time;
 use prefinal_lab::Failure;
-use prefinal_registry::Listed;
-use prefinal_registry::Named;
+use prefinal_registry::NamedEngine;
+use prefinal_registry::NamedScheme;
 use prefinal_validator::Event;
 use prefinal_validator::setup::{self, Plan};
 
@@ -23,7 +23,7 @@ use prefinal_validator::setup::{self, Plan};
 ///
 /// # Errors
 /// If the plan makes no committee, the parties disagree, or they are stuck.
-pub async fn run<S: Named, E: Listed>(
+pub async fn run<S: NamedScheme, E: NamedEngine>(
     plan: &Plan,
     mut watch: impl FnMut(u64) -> ControlFlow<()>,
 ) -> Result<(), Failure> {

@@ -18,9 +18,9 @@ use tokio::sync::{broadcast, watch};
 use super::rounds::{Encoded, PLACES, Rounds};
 use prefinal_lab::waits::Waits;
 
-/// Values that are told again to who comes later, and that a follower may lag behind.
+/// Number of values that a later follower is told again, and that a follower may lag behind.
 const TOLD: usize = 256;
-/// How long a round may be late before who waits for it is told that it is not there.
+/// How long a round may be late before a client that waits for it is told that it is not there.
 const LATE: Duration = Duration::from_secs(5);
 
 /// The one chain's name among drand's beacons.
@@ -235,11 +235,15 @@ impl Board {
     #[must_use]
     pub fn values(&self, from: Slot, most: usize) -> Vec<(Slot, [u8; 48])> {
         let state = self.read();
-        let Some(Binding::Rounds { first }) = state.chain.as_ref().map(|chain| chain.binding) else {
+        let Some(Binding::Rounds { first }) = state.chain.as_ref().map(|chain| chain.binding)
+        else {
             return Vec::new();
         };
         let newest = self.newest();
-        let begin = state.round_of(from.max(first)).unwrap_or(1).max(newest.saturating_sub(state.rounds.len()));
+        let begin = state
+            .round_of(from.max(first))
+            .unwrap_or(1)
+            .max(newest.saturating_sub(state.rounds.len()));
         let kept = (begin..=newest).filter_map(|round| {
             let slot = first.after(round.checked_sub(1)?);
             Some((slot, *state.rounds.get(round)?))

@@ -1,5 +1,5 @@
-//! One representation, answered whole, in part, or not at all to who has it already ([RFC 9110], sections
-//! 13 and 14).
+//! One representation, answered whole, in part, or not at all to a client that has it already
+//! ([RFC 9110], sections 13 and 14).
 //!
 //! | asked with                                  | answer                                        |
 //! |---------------------------------------------|-----------------------------------------------|
@@ -163,7 +163,7 @@ impl Content {
 /// There is no such part.
 struct Unsatisfiable;
 
-/// What is taken by who asks with these headers.
+/// What a client that asks with these headers takes.
 pub(super) fn codings(asked: &HeaderMap) -> impl Iterator<Item = &str> {
     asked.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok())
 }

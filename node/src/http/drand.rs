@@ -28,7 +28,7 @@ const NOT_AT_ALL: &str = "no-cache";
 /// Seconds for which nobody need ask again for what comes later still.
 const A_DAY: u64 = 86_400;
 
-/// All paths, as who asks for another is told.
+/// All paths, as a client that asks for another is told.
 pub(super) const PATHS: &str = "GET /chains
 GET /events
 GET /health

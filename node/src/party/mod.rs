@@ -36,15 +36,15 @@ use crate::archive::Archive;
 use crate::journal::{FolderError, JournalFolder, JournaledValidator};
 use prefinal_engine::{Engine, Work};
 use prefinal_lab::once::Once;
-use prefinal_registry::Listed;
-use prefinal_registry::Named;
+use prefinal_registry::NamedEngine;
+use prefinal_registry::NamedScheme;
 use prefinal_validator::keygen::Progress;
 use prefinal_validator::participant;
 use prefinal_validator::setup::Identity;
 use prefinal_validator::{Effect, Event, Input, Job, Message, Verdict};
 
 /// What a party noticed, and when.
-pub struct Noticed<S: Named> {
+pub struct Noticed<S: NamedScheme> {
     /// The party.
     pub by: Party,
     /// On the parties' clock.
@@ -54,7 +54,7 @@ pub struct Noticed<S: Named> {
 }
 
 /// What all tasks share.
-pub struct Shared<S: Named> {
+pub struct Shared<S: NamedScheme> {
     /// The parties' clock.
     pub time: Time,
     /// Where parties tell what they notice.
@@ -90,7 +90,7 @@ impl Time {
     }
 }
 
-struct Task<S: Named, E: Engine> {
+struct Task<S: NamedScheme, E: Engine> {
     shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
     validator: JournaledValidator<S, E>,
@@ -104,7 +104,7 @@ struct Task<S: Named, E: Engine> {
 pub type Links<S, E> = Ends<Message<S, <E as Engine>::Message>>;
 
 /// Runs a party until its inbox closes, its journal fails or the task is dropped.
-pub async fn run<S: Named, E: Listed>(
+pub async fn run<S: NamedScheme, E: NamedEngine>(
     shared: Arc<Shared<S>>,
     identity: Arc<Identity>,
     validator: JournaledValidator<S, E>,
@@ -120,7 +120,7 @@ pub async fn run<S: Named, E: Listed>(
     }
 }
 
-impl<S: Named, E: Engine> Task<S, E> {
+impl<S: NamedScheme, E: Engine> Task<S, E> {
     async fn live(
         &mut self,
         mut inbox: Receiver<Incoming<Message<S, E::Message>>>,
@@ -247,7 +247,7 @@ impl<S: Named, E: Engine> Task<S, E> {
     }
 }
 
-fn compute<S: Named, J: Work>(
+fn compute<S: NamedScheme, J: Work>(
     shared: &Shared<S>,
     identity: &Identity,
     job: &Job<S, J>,

@@ -27,7 +27,7 @@ use prefinal_net::{
 };
 use prefinal_protocol::Recipient;
 use prefinal_validator::Message;
-use prefinal_validator::scheme::Keyed;
+use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::{Identity, Setup};
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender};
 use tokio::sync::mpsc::{channel, unbounded_channel};
@@ -66,7 +66,7 @@ pub trait Travels: BorshSerialize + BorshDeserialize + Clone + Send + Sync + 'st
     fn stream(&self) -> StreamId;
 }
 
-impl<S: Keyed, M> Travels for Message<S, M>
+impl<S: KeyedScheme, M> Travels for Message<S, M>
 where
     Self: BorshSerialize + BorshDeserialize + Clone + Send + Sync + 'static,
 {

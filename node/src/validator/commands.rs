@@ -8,10 +8,10 @@ use prefinal_home::commands::{genesis, init, keys, testnet};
 use prefinal_home::{Folder, HomeError};
 use prefinal_registry::chronicle::{Chronicle, Rounds};
 
+use super::home;
 use super::operator::{
     Client, MAX_VALUES, PeerReport, StatusReport, SwitchMode, SwitchRequest, ValuesReport,
 };
-use super::home;
 use crate::output::{Sink, named};
 use crate::table::table;
 use prefinal_lab::Failure;
@@ -90,7 +90,9 @@ pub fn run(command: Command) -> Result<(), Failure> {
         }
         Command::Testnet(options) => {
             let text = testnet::run(&options).map_err(Failure::bad_input)?;
-            for entry in std::fs::read_dir(&options.out).map_err(|error| named(&options.out, error))? {
+            for entry in
+                std::fs::read_dir(&options.out).map_err(|error| named(&options.out, error))?
+            {
                 let path = entry.map_err(|error| named(&options.out, error))?.path();
                 if path.is_dir() {
                     home::make_journal(&Folder::new(path))?;
@@ -157,12 +159,16 @@ pub fn status(options: &StatusOptions) -> Result<(), Failure> {
     }
     let (chain, id) = &report.chain;
     let (name, party) = &report.validator;
-    let party = party.map_or_else(|| "not in the committee".to_owned(), |party| format!("party {party}"));
+    let party =
+        party.map_or_else(|| "not in the committee".to_owned(), |party| format!("party {party}"));
     say!("validator   {name}, {party}, prefinal {}", report.version);
     say!("chain       {chain}, {}", id.get(..16).unwrap_or(id));
     say!("epoch       {}", report.epoch);
     say!("height      {}", report.height);
-    say!("final       {}", report.last_final.map_or_else(|| "none yet".to_owned(), |slot| slot.to_string()));
+    say!(
+        "final       {}",
+        report.last_final.map_or_else(|| "none yet".to_owned(), |slot| slot.to_string())
+    );
     match &report.key {
         None => say!("key         none yet: the committee is making it"),
         Some((key, first)) => {
@@ -176,7 +182,10 @@ pub fn status(options: &StatusOptions) -> Result<(), Failure> {
     }
     let revealed: Vec<_> =
         report.revealed.iter().map(|(path, count)| format!("{count} {path}")).collect();
-    say!("revealed    {}", if revealed.is_empty() { "nothing yet".to_owned() } else { revealed.join(", ") });
+    say!(
+        "revealed    {}",
+        if revealed.is_empty() { "nothing yet".to_owned() } else { revealed.join(", ") }
+    );
     say!("links       {} of {} up", report.links.0, report.links.1);
     if let Some(why) = &report.stopped {
         say!("stopped     {why}");
@@ -253,7 +262,8 @@ pub fn export(options: &ExportOptions) -> Result<(), Failure> {
 fn append(rounds: &mut Option<Rounds>, report: &ValuesReport) -> Result<(), Failure> {
     let (key, first) = &report.key;
     let first = Slot::new(*first);
-    let malformed = |what: &str| Failure::bad_input(format_args!("the validator answers a malformed {what}"));
+    let malformed =
+        |what: &str| Failure::bad_input(format_args!("the validator answers a malformed {what}"));
     let key: PublicKey = key.parse().map_err(|_| malformed("key"))?;
     for (slot, signature) in &report.values {
         let signature: Signature = signature.parse().map_err(|_| malformed("value"))?;

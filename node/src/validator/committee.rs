@@ -189,7 +189,9 @@ fn draft(options: &DraftOptions) -> Result<(), Failure> {
         stakes.push(stake.unwrap_or(member.stake));
     }
     if let Some(unknown) = wanted.keys().next() {
-        return Err(Failure::bad_input(format_args!("--stake {unknown}: no party has this name or number")));
+        return Err(Failure::bad_input(format_args!(
+            "--stake {unknown}: no party has this name or number"
+        )));
     }
     let mut applications = Vec::new();
     for Share { name, stake } in &options.newcomer {
@@ -208,9 +210,14 @@ fn join(options: &JoinOptions) -> Result<(), Failure> {
     let parsed = Draft::from_text(&draft).map_err(|error| named(&options.draft, error))?;
     let candidate = folder.read_registration().map_err(Failure::bad_input)?;
     let number = parsed.number_of(candidate.registration.0.signer());
-    let number = number.ok_or_else(|| named(&options.draft, "this validator is not among its newcomers"))?;
+    let number =
+        number.ok_or_else(|| named(&options.draft, "this validator is not among its newcomers"))?;
     Sink::open(&home::draft(&folder))?.write(draft.as_bytes())?;
-    say!("This validator becomes {number} in {}. Start it: prefinal run --home {}", parsed.epoch(), options.home.display());
+    say!(
+        "This validator becomes {number} in {}. Start it: prefinal run --home {}",
+        parsed.epoch(),
+        options.home.display()
+    );
     Ok(())
 }
 
@@ -247,7 +254,11 @@ fn show(members: &[MemberReport], draft: &str) -> Result<(), Failure> {
         };
         [format!("{name} ({at})"), before, stake.get().to_string()]
     });
-    say!("committee of {}, draft {}", draft.epoch(), hex::encode(draft.digest().get(..8).unwrap_or_default()));
+    say!(
+        "committee of {}, draft {}",
+        draft.epoch(),
+        hex::encode(draft.digest().get(..8).unwrap_or_default())
+    );
     say!("{}", table(&["party", "stake now", "stake then"], rows));
     Ok(())
 }

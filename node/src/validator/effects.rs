@@ -4,6 +4,7 @@ use std::sync::Arc;
 use prefinal_beacon::{Bls, Reveal};
 use prefinal_driver::Receiver;
 use prefinal_protocol::Recipient;
+use prefinal_sidecar::Feed;
 use prefinal_validator::Event;
 use prefinal_validator::participant::Effect;
 use prefinal_validator::setup::FIRST;
@@ -14,8 +15,15 @@ use crate::http::{SlotReport, Way};
 
 /// Carries out effects until the driver has stopped. A value is durable before the next effect, so that after
 /// a crash the participant shows again what was not.
-pub(super) async fn carry_out(validator: Arc<Validator>, effects: Receiver<Effect<Bls>>) {
+pub(super) async fn carry_out(
+    validator: Arc<Validator>,
+    effects: Receiver<Effect<Bls>>,
+    feed: Option<Feed>,
+) {
     while let Ok(effect) = effects.recv().await {
+        if let Some(Err(why)) = feed.as_ref().map(|feed| feed.effect(&effect)) {
+            tracing::error!(%why, "the engine is not told");
+        }
         match effect {
             Effect::Send { to, envelope } => validator.send(to, envelope),
             Effect::Submit { epoch, transaction } => {
@@ -27,7 +35,11 @@ pub(super) async fn carry_out(validator: Arc<Validator>, effects: Receiver<Effec
                 links::spread(&validator.links, &transaction);
             }
             Effect::Prepare { setup, first } => {
-                tracing::info!(epoch = setup.context.epoch.get(), first = first.get(), "next committee");
+                tracing::info!(
+                    epoch = setup.context.epoch.get(),
+                    first = first.get(),
+                    "next committee"
+                );
                 validator.prepare(setup, first);
             }
             Effect::Enter { setup, .. } => {
@@ -69,7 +81,11 @@ fn tell(validator: &Validator, event: Event<Bls>) -> Result<(), String> {
         }
         Event::Revealed(reveal) => revealed(validator, &reveal)?,
         Event::Named { epoch, slot } => {
-            tracing::info!(epoch = epoch.get(), slot = slot.get(), "a block names the next committee");
+            tracing::info!(
+                epoch = epoch.get(),
+                slot = slot.get(),
+                "a block names the next committee"
+            );
         }
         Event::ChangeRefused { slot, change } => {
             let (position, why) = (change.position, change.error);
@@ -97,6 +113,7 @@ fn revealed(validator: &Validator, reveal: &Reveal<Bls>) -> Result<(), String> {
     let kept = validator.archive.keep(reveal.slot, reveal.output);
     kept.map_err(|error| error.to_string())?;
     let wait = validator.is_revealed(reveal.slot, reveal.path);
+    validator.weigh(reveal.slot, reveal.path);
     validator.board.reveal(reveal.slot, reveal.output);
     let way = Way { parties: 1, waits: wait.into_iter().collect() };
     let ways = [(reveal.path, way)].into();

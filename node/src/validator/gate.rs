@@ -54,7 +54,9 @@ impl Gate {
 /// The slot of the early partial in an envelope, if there is one.
 fn early(message: &Message) -> Option<Slot> {
     message.messages().iter().find_map(|message| match message {
-        OneOf::First(BeaconMessage::Partial { path: Path::Fast | Path::Tight, slot, .. }) => Some(*slot),
+        OneOf::First(BeaconMessage::Partial { path: Path::Fast | Path::Tight, slot, .. }) => {
+            Some(*slot)
+        }
         _ => None,
     })
 }
@@ -62,7 +64,7 @@ fn early(message: &Message) -> Option<Slot> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use prefinal_beacon::{Bls, Scheme};
+    use prefinal_beacon::Bls;
     use prefinal_crypto_core::context::EpochId;
 
     use super::*;
@@ -72,7 +74,9 @@ mod tests {
     }
 
     fn partial(path: Path, number: u64) -> Message {
-        let partial = borsh::from_slice::<<Bls as prefinal_beacon::Function>::Partial>(&[0, 0, 0, 0]).unwrap();
+        let partial =
+            borsh::from_slice::<<Bls as prefinal_beacon::Function>::Partial>(&[0, 0, 0, 0])
+                .unwrap();
         let message = BeaconMessage::Partial { path, slot: slot(number), value: None, partial };
         Message::one(EpochId::new(0), OneOf::First(message))
     }
@@ -83,7 +87,8 @@ mod tests {
         let early = [Path::Fast, Path::Tight].map(|path| partial(path, 7));
         early.iter().for_each(|message| assert_eq!(gate.pass(message.clone()), None));
         // What follows finality does not wait, nor what is no partial.
-        let request = Message::one(EpochId::new(0), OneOf::First(BeaconMessage::Request { slot: slot(9) }));
+        let request =
+            Message::one(EpochId::new(0), OneOf::First(BeaconMessage::Request { slot: slot(9) }));
         for free in [partial(Path::Slow, 7), request] {
             assert_eq!(gate.pass(free.clone()), Some(free));
         }

@@ -101,7 +101,8 @@ pub(super) fn journal_failure(home: &Home, error: &JournalError) -> Failure {
 /// If the file cannot be read or written.
 pub(super) fn open_values(home: &Home) -> Result<Archive, Failure> {
     let (file, owner) = (home.folder().values(), owner_of(home));
-    let opened = if file.exists() { Redb::open(&file, &owner) } else { Redb::create(&file, &owner) };
+    let opened =
+        if file.exists() { Redb::open(&file, &owner) } else { Redb::create(&file, &owner) };
     let journal = opened.map_err(|error| named(&file, error))?;
     let start = home.genesis().time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Archive::new(file, journal, start.as_secs()).map_err(Failure::bad_input)

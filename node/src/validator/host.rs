@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use prefinal_beacon::{Bls, Slot, Value, View};
 use prefinal_crypto_core::access::Party;
-use prefinal_driver::{Driver, Stopped};
+use prefinal_driver::{Driver, StopReason};
 use prefinal_malachite::{Block, BlockId, Height, MAX_EXTENSION, Validators};
 use prefinal_malachite_app::Host;
 use prefinal_validator::participant::Participant;
@@ -45,7 +45,7 @@ impl ChainHost {
     /// Calls the driver where it may wait for the disk. If it has stopped, so does the process.
     async fn call<T: Send + 'static>(
         &self,
-        act: impl FnOnce(&Driver<Participant<Bls>>) -> Result<T, Stopped> + Send + 'static,
+        act: impl FnOnce(&Driver<Participant<Bls>>) -> Result<T, StopReason> + Send + 'static,
     ) -> Option<T> {
         let driver = self.validator.driver.clone();
         let called = tokio::task::spawn_blocking(move || act(&driver)).await;
@@ -82,8 +82,10 @@ impl Host for ChainHost {
 
     async fn prefinalized(&self, height: Height, block: BlockId) -> Vec<u8> {
         let (slot, value) = (slot(height), Value::new(block.to_bytes()));
-        let released = self.call(move |driver| driver.on_prefinalize(slot, View::new(slot, 0), value));
+        let released =
+            self.call(move |driver| driver.on_prefinalize(slot, View::new(slot, 0), value));
         let Some(Some(message)) = released.await else { return Vec::new() };
+        self.validator.arrivals.note(self.validator.me, &message);
         match borsh::to_vec(&message) {
             Ok(bytes) if bytes.len() <= MAX_EXTENSION => bytes,
             // The vote has no room; the links have, once the vote has left.

@@ -11,8 +11,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use prefinal_beacon::stack::Envelope;
 use prefinal_beacon::Bls;
+use prefinal_beacon::stack::Envelope;
 use prefinal_crypto_core::access::Party;
 use prefinal_home::config::LinksConfig;
 use prefinal_net::{Inbox, Incoming, LinkError, Links, SendError, StreamId, StreamOptions};

@@ -116,7 +116,8 @@ fn candidates(folder: &Path) -> Result<Vec<Candidate>, Failure> {
 pub(super) fn read(file: &Path) -> Result<Candidate, Failure> {
     let mut bytes = Vec::new();
     let most = u64::try_from(Candidate::MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
-    let opened = std::fs::File::open(file).and_then(|opened| opened.take(most).read_to_end(&mut bytes));
+    let opened =
+        std::fs::File::open(file).and_then(|opened| opened.take(most).read_to_end(&mut bytes));
     opened.map_err(|error| named(file, error))?;
     if bytes.len() > Candidate::MAX_BYTES {
         return Err(named(file, format_args!("more than {} bytes", Candidate::MAX_BYTES)));

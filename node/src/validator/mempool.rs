@@ -62,9 +62,12 @@ impl Mempool {
     pub(crate) fn next_block(&self, most: usize, overhead: usize) -> Vec<Arc<[u8]>> {
         let queues = self.lock();
         let deepest = queues.values().map(VecDeque::len).max().unwrap_or(0);
-        let in_turn = (0..deepest).flat_map(|at| queues.values().filter_map(move |queue| queue.get(at)));
+        let in_turn =
+            (0..deepest).flat_map(|at| queues.values().filter_map(move |queue| queue.get(at)));
         let mut left = most;
-        let mut fits = |transaction: &&Arc<[u8]>| match left.checked_sub(transaction.len().saturating_add(overhead)) {
+        let mut fits = |transaction: &&Arc<[u8]>| match left
+            .checked_sub(transaction.len().saturating_add(overhead))
+        {
             Some(rest) => {
                 left = rest;
                 true
@@ -110,7 +113,8 @@ mod tests {
     #[test]
     fn a_transaction_waits_until_it_is_final() {
         let mempool = Mempool::new(100);
-        let [one, two, three] = [(1, 60), (2, 50), (3, 30)].map(|(byte, length)| transaction(byte, length));
+        let [one, two, three] =
+            [(1, 60), (2, 50), (3, 30)].map(|(byte, length)| transaction(byte, length));
         [&one, &two, &three].map(|sent| mempool.submit(ONE, Arc::clone(sent)).unwrap());
         // Another copy of it is the same transaction.
         mempool.submit(TWO, Arc::clone(&one)).unwrap();

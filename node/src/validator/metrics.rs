@@ -107,20 +107,37 @@ impl Metrics {
     pub(super) fn new() -> Self {
         let mut registry = Registry::with_prefix("prefinal");
         let wait: Histograms<PathLabel> = Family::new_with_constructor(seconds);
-        registry.register("wait_seconds", "From finality of a slot to its value, by path", wait.clone());
+        registry.register(
+            "wait_seconds",
+            "From finality of a slot to its value, by path",
+            wait.clone(),
+        );
         let values = Family::default();
         registry.register("values", "Values revealed, by path", values.clone());
         let (weight_in, weight_needed) = (Family::default(), Family::default());
-        let about = "Weight of the partials that had arrived when the last value was revealed, by path";
+        let about =
+            "Weight of the partials that had arrived when the last value was revealed, by path";
         registry.register("weight_in", about, weight_in.clone());
-        registry.register("weight_needed", "Weight that reveals a value, by path", weight_needed.clone());
+        registry.register(
+            "weight_needed",
+            "Weight that reveals a value, by path",
+            weight_needed.clone(),
+        );
         let [skipped, refusals, undecodable] = [(); 3].map(|()| Counter::default());
         registry.register("skipped", "Slots without a value", skipped.clone());
-        registry.register("refusals", "Reports of the engine that released nothing", refusals.clone());
+        registry.register(
+            "refusals",
+            "Reports of the engine that released nothing",
+            refusals.clone(),
+        );
         let about = "Frames and vote extensions that do not decode";
         registry.register("undecodable", about, undecodable.clone());
         let accusations = Family::default();
-        registry.register("accusations", "Faults of a peer, each with its evidence in the log", accusations.clone());
+        registry.register(
+            "accusations",
+            "Faults of a peer, each with its evidence in the log",
+            accusations.clone(),
+        );
         let journal = JournalMetrics {
             records: Counter::default(),
             bytes: Counter::default(),
@@ -128,7 +145,11 @@ impl Metrics {
         };
         registry.register("journal_records", "Records written", journal.records.clone());
         registry.register("journal_bytes", "Bytes of the records written", journal.bytes.clone());
-        registry.register("journal_sync_seconds", "Time until records are durable", journal.sync.clone());
+        registry.register(
+            "journal_sync_seconds",
+            "Time until records are durable",
+            journal.sync.clone(),
+        );
         let state = Gauges::register(&mut registry);
         let links = LinkGauges::register(&mut registry);
         Self {
@@ -203,13 +224,21 @@ impl Gauges {
         registry.register("final_slot", "The highest final slot", two(&one.last_final));
         registry.register("epoch", "The epoch that this validator is in", two(&one.epoch));
         registry.register("height", "The height that the engine works on", two(&one.height));
-        registry.register("inbox_messages", "Messages of peers that wait", two(&one.inbox_messages));
+        registry.register(
+            "inbox_messages",
+            "Messages of peers that wait",
+            two(&one.inbox_messages),
+        );
         registry.register("inbox_bytes", "Bytes of these messages", two(&one.inbox_bytes));
         let about = "Messages dropped, because their sender's places were taken";
         registry.register("inbox_dropped", about, one.dropped.clone());
         registry.register("jobs", "Jobs on the pool", two(&one.jobs));
         registry.register("jobs_repeated", "Jobs handed out again", one.repeated.clone());
-        registry.register("effects_unread", "Effects that wait to be carried out", two(&one.unread));
+        registry.register(
+            "effects_unread",
+            "Effects that wait to be carried out",
+            two(&one.unread),
+        );
         let about = "Bytes of transactions that wait for a block";
         registry.register("mempool_bytes", about, two(&one.mempool_bytes));
         gauges
@@ -236,8 +265,16 @@ impl LinkGauges {
         let links = Self::default();
         registry.register("link_up", "Whether the link to a peer is up", links.up.clone());
         registry.register("link_sent_bytes", "Bytes sent to a peer", links.sent.clone());
-        registry.register("link_received_bytes", "Bytes received from a peer", links.received.clone());
-        registry.register("link_waiting_bytes", "Bytes that wait for a peer", links.waiting.clone());
+        registry.register(
+            "link_received_bytes",
+            "Bytes received from a peer",
+            links.received.clone(),
+        );
+        registry.register(
+            "link_waiting_bytes",
+            "Bytes that wait for a peer",
+            links.waiting.clone(),
+        );
         let about = "Frames for a peer that were refused, because too much waited";
         registry.register("link_refused_frames", about, links.refused.clone());
         links

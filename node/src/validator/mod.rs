@@ -1,4 +1,5 @@
-//! `prefinal run`: one validator as a process, on Malachite's engine as published.
+//! `prefinal run`: one validator as a process, on Malachite's engine as published, or beside an engine in another
+//! process that calls its [sidecar](prefinal_sidecar).
 //!
 //! ```text
 //!  Malachite's engine ─► host ─► driver ─► participant     links ◄─► other validators
@@ -18,11 +19,12 @@
 //! | `mempool`  | transactions that wait for a block                                    |
 //! | `state`    | what these share, and what an operator sees of it                     |
 //! | `operator` | what an operator asks a running validator                             |
-//! | `metrics`, `journal`, `log`, `pages` | figures and logs for those who watch        |
+//! | `arrivals`, `metrics`, `journal`, `log`, `pages` | figures and logs for those who watch        |
 //! | `commands`, `committee` | what `prefinal status`, `peers`, `export`, `switch` and `committee` do |
 //!
 //! The process ends with the first part that fails: a validator that does half of its work harms more than one
 //! that is away.
+mod arrivals;
 pub mod commands;
 pub mod committee;
 mod effects;
@@ -51,16 +53,18 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::entropy::system_seed;
 use prefinal_driver::{Driver, Receiver, Task};
 use prefinal_engine::Quorum;
-use prefinal_home::config::LogFormat;
+use prefinal_home::config::{LogFormat, SidecarCarry};
 use prefinal_home::{Config, Home};
 use prefinal_journal::Journal;
 use prefinal_malachite::SecretKey;
 use prefinal_malachite_app::App;
 use prefinal_net::{LinkKey, Links, PeerKey};
+use prefinal_protocol::Recipient;
+use prefinal_sidecar::{Carry, Endpoint, Feed, Listener, Sidecar};
 use prefinal_validator::participant::{Effect, Host, Participant};
 use prefinal_validator::setup::{Identity, Setup};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
 use self::host::ChainHost;
@@ -118,7 +122,7 @@ async fn validate(mut home: Home) -> Result<(), Failure> {
             () = interrupts.next() => break None,
             _ = reloads.recv() => process.reload(&mut home).await,
             () = validator.reload.notified() => process.reload(&mut home).await,
-            exit = process.app.exited() => break Some(exit.to_string()),
+            exit = process.engine.exited() => break Some(exit),
             ended = ended.wait_for(Option::is_some) => {
                 break ended.ok().and_then(|why| why.clone());
             }
@@ -141,13 +145,52 @@ async fn validate(mut home: Home) -> Result<(), Failure> {
     }
 }
 
+/// The engine, where it runs.
+enum Engine {
+    /// Malachite's, in this process.
+    Malachite(Box<App>),
+    /// In a process of its own, which calls this one.
+    Outside(oneshot::Sender<()>),
+}
+
+impl Engine {
+    /// Waits for its end. An engine outside comes and goes as it likes.
+    async fn exited(&self) -> String {
+        match self {
+            Self::Malachite(app) => app.exited().await.to_string(),
+            Self::Outside(_) => std::future::pending().await,
+        }
+    }
+
+    async fn set_peers(&self, peers: Vec<SocketAddr>) {
+        if let Self::Malachite(app) = self
+            && let Err(why) = app.set_peers(peers).await
+        {
+            tracing::error!(%why, "peers of the engine");
+        }
+    }
+
+    async fn stop(self) {
+        match self {
+            Self::Malachite(app) => {
+                let stopped = tokio::time::timeout(CLOSING, app.stop()).await;
+                if !matches!(stopped, Ok(Ok(()))) {
+                    tracing::warn!(?stopped, "the engine did not end by itself");
+                }
+            }
+            // The sidecar ends its streams, and what it answers.
+            Self::Outside(stop) => drop(stop.send(())),
+        }
+    }
+}
+
 /// A validator that runs.
 struct Process {
     validator: Arc<Validator>,
     members: Members,
     /// This validator's Ed25519 key.
     own: [u8; 32],
-    app: App,
+    engine: Engine,
     tasks: JoinSet<()>,
     socket: PathBuf,
 }
@@ -170,7 +213,8 @@ impl Process {
             validator.metrics.clone(),
             move |from, message| reader.deliver(from, message),
         ));
-        tasks.spawn(effects::carry_out(Arc::clone(&validator), effects));
+        let (sidecar, feed) = outside(home.config(), &validator, &mut tasks)?.unzip();
+        tasks.spawn(effects::carry_out(Arc::clone(&validator), effects, feed));
         let clock = validator.driver.clone();
         // It comes back when the driver has stopped.
         tasks.spawn_blocking(move || drop(clock.run_clock(TICK)));
@@ -183,9 +227,14 @@ impl Process {
             tasks.spawn(server.run());
         }
         let own = home.keys().ed25519;
-        let peers = members.engines(&own).await;
-        let app = engine(home, &identity, &validator, peers).await?;
-        Ok(Self { validator, members, own, app, tasks, socket })
+        let engine = match sidecar {
+            Some(stop) => Engine::Outside(stop),
+            None => {
+                let peers = members.engines(&own).await;
+                Engine::Malachite(Box::new(malachite(home, &identity, &validator, peers).await?))
+            }
+        };
+        Ok(Self { validator, members, own, engine, tasks, socket })
     }
 
     /// Reads the configuration again, and uses what may change at run time: the peers' addresses.
@@ -194,9 +243,7 @@ impl Process {
             Ok(reload) => {
                 self.validator.set_members(&self.members).await;
                 let peers = self.members.engines(&self.own).await;
-                if let Err(why) = self.app.set_peers(peers).await {
-                    tracing::error!(%why, "engine's peers");
-                }
+                self.engine.set_peers(peers).await;
                 tracing::info!(?reload, "configuration read again");
             }
             Err(why) => tracing::error!(%why, "configuration not read again"),
@@ -205,10 +252,7 @@ impl Process {
 
     /// First the engine, so that it votes no more; then what its last events led to.
     async fn stop(mut self) {
-        let stopped = tokio::time::timeout(CLOSING, self.app.stop()).await;
-        if !matches!(stopped, Ok(Ok(()))) {
-            tracing::warn!(?stopped, "the engine did not end by itself");
-        }
+        self.engine.stop().await;
         if let Err(why) = self.validator.driver.shut_down() {
             tracing::warn!(%why, "the driver had stopped");
         }
@@ -250,8 +294,9 @@ fn beacon(
     let journal = MeteredJournal { journal, metrics: metrics.journal.clone() };
     let pool = tokio::runtime::Handle::current();
     let pool = move |task: Task| drop(pool.spawn_blocking(task));
-    let (driver, effects) = Driver::start(build, journal, pool, options)
-        .map_err(|error| Failure::bad_input(format_args!("{}: {error}", home.folder().journal().display())))?;
+    let (driver, effects) = Driver::start(build, journal, pool, options).map_err(|error| {
+        Failure::bad_input(format_args!("{}: {error}", home.folder().journal().display()))
+    })?;
     Ok((driver, effects, archive))
 }
 
@@ -291,6 +336,7 @@ fn assemble(
         driver,
         links,
         gate: gate::Gate::default(),
+        arrivals: arrivals::Arrivals::default(),
         mempool: Mempool::new(setup.max_block_bytes),
         metrics,
         board: Arc::new(board),
@@ -332,7 +378,37 @@ async fn http(config: &Config, validator: &Arc<Validator>) -> Result<Option<Serv
     Ok(Some(server))
 }
 
-async fn engine(
+/// Lets an engine in another process call this one, if the configuration says so. Gives what ends it, and what it has
+/// to be told.
+fn outside(
+    config: &Config,
+    validator: &Arc<Validator>,
+    tasks: &mut JoinSet<()>,
+) -> Result<Option<(oneshot::Sender<()>, Feed)>, Failure> {
+    let Some(listen) = &config.sidecar.listen else { return Ok(None) };
+    let endpoint: Endpoint = listen.to_string().parse().map_err(Failure::bad_input)?;
+    let mut options = prefinal_sidecar::Options::new(&validator.setup, Some(0));
+    if config.sidecar.carry == SidecarCarry::Links {
+        let sender = Arc::clone(validator);
+        options.carry = Carry::Links(Arc::new(move |message| {
+            links::send(&sender.links, Recipient::All, &message);
+        }));
+    }
+    let (sidecar, feed) = Sidecar::new(validator.driver.clone(), &validator.setup, options)
+        .map_err(Failure::bad_input)?;
+    let listener = Listener::bind(&endpoint).map_err(Failure::bad_input)?;
+    let (stop, stopped) = oneshot::channel();
+    let served = Arc::clone(validator);
+    tasks.spawn(async move {
+        if let Err(why) = sidecar.serve(listener, async { drop(stopped.await) }).await {
+            served.end(why);
+        }
+    });
+    tracing::info!(%listen, "an engine in another process may call");
+    Ok(Some((stop, feed)))
+}
+
+async fn malachite(
     home: &Home,
     identity: &Identity,
     validator: &Arc<Validator>,

@@ -252,7 +252,9 @@ impl<'a> Client<'a> {
         let body = serde_json::to_vec(request).map_err(Failure::bad_input)?;
         let answer = self.ask("POST", path, body)?;
         serde_json::from_slice(&answer).map_err(|error| {
-            Failure::bad_input(format_args!("the validator answers {path} with something else: {error}"))
+            Failure::bad_input(format_args!(
+                "the validator answers {path} with something else: {error}"
+            ))
         })
     }
 
@@ -269,12 +271,13 @@ impl<'a> Client<'a> {
 
     async fn answer(&self, method: &str, path: &str, body: Vec<u8>) -> Result<Vec<u8>, Failure> {
         let socket = self.socket.display();
-        let stream = UnixStream::connect(self.socket).await.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                Failure::bad_input(format_args!("no validator runs here: nothing listens at {socket}"))
-            }
-            _ => Failure::bad_input(format_args!("{socket}: {error}")),
-        })?;
+        let stream =
+            UnixStream::connect(self.socket).await.map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Failure::bad_input(
+                    format_args!("no validator runs here: nothing listens at {socket}"),
+                ),
+                _ => Failure::bad_input(format_args!("{socket}: {error}")),
+            })?;
         let failed = |error: &dyn Display| Failure::bad_input(format_args!("{socket}: {error}"));
         let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
         let (mut sender, connection) = handshake.map_err(|error| failed(&error))?;

@@ -13,13 +13,15 @@ use prefinal_driver::{Driver, Figures, MessageError};
 use prefinal_malachite::{Malachite, Validators};
 use prefinal_net::{Links, State, Status};
 use prefinal_protocol::Recipient;
-use prefinal_registry::Listed;
+use prefinal_pvss_dkg::SharePath;
+use prefinal_registry::NamedEngine;
 use prefinal_validator::change::{Application, Consent, Draft};
 use prefinal_validator::participant::{Input, Participant};
 use prefinal_validator::setup::Setup;
 use prefinal_weighted_rounding::Stake;
 use tokio::sync::{Notify, watch};
 
+use super::arrivals::Arrivals;
 use super::committee::{ChangeRequest, DraftRequest, MemberReport};
 use super::gate::Gate;
 use super::links::{self, Message};
@@ -38,6 +40,7 @@ pub(super) struct Validator {
     pub(super) driver: Driver<Participant<Bls>>,
     pub(super) links: Links,
     pub(super) gate: Gate,
+    pub(super) arrivals: Arrivals,
     pub(super) mempool: Mempool,
     pub(super) metrics: Metrics,
     pub(super) board: Arc<Board>,
@@ -124,6 +127,7 @@ impl Validator {
 
     /// Sends a message of the beacon; an early partial waits for its vote.
     pub(super) fn send(&self, to: Recipient<Party>, message: Message) {
+        self.arrivals.note(self.me, &message);
         if let Some(message) = self.gate.pass(message) {
             links::send(&self.links, to, &message);
         }
@@ -138,6 +142,7 @@ impl Validator {
 
     /// Hands a peer's message to the participant.
     pub(super) fn deliver(&self, from: Party, message: Message) {
+        self.arrivals.note(from, &message);
         match self.driver.on_message(from, message) {
             Ok(()) => {}
             Err(MessageError::Stopped(why)) => self.end(why),
@@ -194,6 +199,19 @@ impl Validator {
         wait
     }
 
+    /// Notes how much weight had arrived for a slot that is revealed.
+    pub(super) fn weigh(&self, slot: Slot, path: Path) {
+        let arrived = self.arrivals.take(slot, path);
+        let setup = lock(&self.committees).front().map(|(_, setup)| Arc::clone(setup));
+        let share = if path == Path::Fast { SharePath::Fast } else { SharePath::Slow };
+        let Some(setup) = setup else { return };
+        let shape = setup.keygen.shape();
+        let Some(needed) = shape.threshold(share) else { return };
+        let weight = |party: &Party| u64::from(shape.access().weight(*party));
+        let arrived = arrived.iter().map(weight).sum();
+        self.metrics.weight(path, arrived, needed.t().get().into());
+    }
+
     /// The name of a party, or its number if it has none here.
     pub(super) fn name_of(&self, party: Party) -> String {
         lock(&self.names).get(&party).cloned().unwrap_or_else(|| party.to_string())
@@ -208,7 +226,10 @@ impl Validator {
     }
 
     fn stopped(&self) -> Option<String> {
-        self.ended.borrow().clone().or_else(|| self.driver.figures().err().map(|why| why.to_string()))
+        self.ended
+            .borrow()
+            .clone()
+            .or_else(|| self.driver.figures().err().map(|why| why.to_string()))
     }
 
     /// The state of the validator, for an operator.
@@ -367,11 +388,17 @@ impl Validator {
             }
         }
         if reached.saturating_mul(3) <= total.saturating_mul(2) {
-            return Err(format!("links reach {reached} of the stake {total}, more than 2/3 are needed"));
+            return Err(format!(
+                "links reach {reached} of the stake {total}, more than 2/3 are needed"
+            ));
         }
         let last = figures.last_final.map_or(0, Slot::get);
         let behind = last.saturating_add(1).saturating_sub(figures.head.get());
-        if behind > BEHIND { Err(format!("{behind} final slots have no value yet")) } else { Ok(()) }
+        if behind > BEHIND {
+            Err(format!("{behind} final slots have no value yet"))
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Which page a devnet serves if none is named: a checkout's, built by one command where it is missing.
 //!
-//! The checkouts and the command are small stand-ins, for the question is who is asked and when. That the
-//! command makes the page, and what the page shows of a devnet, is tested in Chromium
-//! (`bindings/wasm/test`).
+//! The checkouts and the command are small stand-ins, because the question is only which of them is
+//! asked, and when. That the command makes the page, and what the page shows of a devnet, is tested in
+//! Chromium (`bindings/wasm/test`).
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -87,7 +87,9 @@ fn killed_at_random(validators: usize, span: Duration) {
     let (begun, mut kills) = (Instant::now(), 0);
     while begun.elapsed() < span {
         let victim = draw(&mut state, validators);
-        std::thread::sleep(Duration::from_millis(500 + u64::try_from(draw(&mut state, 2500)).unwrap()));
+        std::thread::sleep(Duration::from_millis(
+            500 + u64::try_from(draw(&mut state, 2500)).unwrap(),
+        ));
         net.kill(victim);
         kills += 1;
         std::thread::sleep(Duration::from_millis(u64::try_from(draw(&mut state, 2000)).unwrap()));
@@ -110,7 +112,8 @@ fn four_that_are_killed_at_random_neither_lose_nor_contradict_a_value() {
 #[test]
 #[ignore = "takes minutes"]
 fn many_that_are_killed_at_random() {
-    let number = |name, default| std::env::var(name).map_or(default, |number| number.parse().unwrap());
+    let number =
+        |name, default| std::env::var(name).map_or(default, |number| number.parse().unwrap());
     let minutes = number("PREFINAL_MINUTES", 10);
     let validators = usize::try_from(number("PREFINAL_VALIDATORS", 4)).unwrap();
     killed_at_random(validators, Duration::from_secs(60 * minutes));

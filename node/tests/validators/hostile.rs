@@ -69,14 +69,14 @@ fn follower(http: SocketAddr) -> TcpStream {
 /// Two chains whose members have the same names and other keys, where one believes that the other's are its peers.
 #[test]
 fn traffic_of_another_chain_is_turned_away() {
-    let (mut net, mut other) = (Net::make(4, &["--pace", "250ms"]), Net::make(4, &["--pace", "250ms"]));
+    let (mut net, mut other) =
+        (Net::make(4, &["--pace", "250ms"]), Net::make(4, &["--pace", "250ms"]));
     // A validator of the other chain dials the members of the first.
     let mut config = other.config(0);
     for validator in 1..4 {
         let (name, target) = (format!("validator-{validator}"), net.config(validator));
-        let address = |at: SocketAddr| {
-            prefinal_home::Address::new(&at.ip().to_string(), at.port()).unwrap()
-        };
+        let address =
+            |at: SocketAddr| prefinal_home::Address::new(&at.ip().to_string(), at.port()).unwrap();
         config.links.peers.insert(name.parse().unwrap(), address(target.links.listen));
         config.engine.peers.insert(name.parse().unwrap(), address(target.engine.listen));
     }

@@ -81,7 +81,8 @@ fn an_operator_sees_and_switches() {
     for (mode, slot) in [("off", slot), ("on", slot + 10)] {
         for validator in 0..4 {
             let home = net.home(validator);
-            let line = ["switch", mode, "--slot", &slot.to_string(), "--home", home.to_str().unwrap()];
+            let line =
+                ["switch", mode, "--slot", &slot.to_string(), "--home", home.to_str().unwrap()];
             let switched = run(&line);
             assert!(switched.status.success(), "{}", String::from_utf8_lossy(&switched.stderr));
         }
@@ -115,7 +116,8 @@ fn a_home_whose_journal_is_lost_is_refused() {
 
 fn prefinal_at(home: &Path, line: &[&str]) {
     let done = run(&[line, &["--home", home.to_str().unwrap()]].concat());
-    let (out, error) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    let (out, error) =
+        (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     assert!(done.status.success(), "{line:?}: {out}{error}");
 }
 
@@ -132,7 +134,16 @@ fn a_fifth_joins_and_one_leaves_and_the_key_stays() {
     // The newcomer applies, members draft and approve: it comes in, the fourth leaves.
     prefinal_at(&net.home(4), &["committee", "apply", "--epoch", "1", "--out", &application]);
     let newcomer = format!("{application}=100");
-    let line = ["committee", "draft", "--stake", "validator-3=0", "--newcomer", &newcomer, "--out", &draft];
+    let line = [
+        "committee",
+        "draft",
+        "--stake",
+        "validator-3=0",
+        "--newcomer",
+        &newcomer,
+        "--out",
+        &draft,
+    ];
     prefinal_at(&net.home(0), &line);
     prefinal_at(&net.home(4), &["committee", "join", &draft]);
     let registration = net.home(4).join("registration.json");

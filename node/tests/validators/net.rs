@@ -132,11 +132,15 @@ impl Net {
     pub fn wait(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !holds(self) {
-            let ended = self.processes.iter_mut().find_map(|(validator, child)| {
-                Some((*validator, child.try_wait().unwrap()?))
-            });
+            let ended = self
+                .processes
+                .iter_mut()
+                .find_map(|(validator, child)| Some((*validator, child.try_wait().unwrap()?)));
             if let Some((validator, ended)) = ended {
-                panic!("{what}: validator {validator} has ended, {ended}{}", tail(&self.log(validator)));
+                panic!(
+                    "{what}: validator {validator} has ended, {ended}{}",
+                    tail(&self.log(validator))
+                );
             }
             if begun.elapsed() > PATIENCE {
                 let logs = self.running().into_iter().map(|one| tail(&self.log(one)));
@@ -158,7 +162,8 @@ impl Net {
     pub fn values(&self, validator: usize) -> (String, BTreeMap<u64, String>) {
         let file = self.folder.path().join(format!("values-{validator}.json"));
         let home = self.home(validator);
-        let exported = ["export", "--home", home.to_str().unwrap(), "--out", file.to_str().unwrap()];
+        let exported =
+            ["export", "--home", home.to_str().unwrap(), "--out", file.to_str().unwrap()];
         let exported = run(&exported);
         assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
         let verified = run(&["verify", file.to_str().unwrap()]);

@@ -138,7 +138,8 @@ pub async fn udp(target: SocketAddr, weather: Arc<Weather>) -> io::Result<Socket
     let near = Arc::new(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?);
     let address = near.local_addr()?;
     tokio::spawn(async move {
-        let mut senders: BTreeMap<SocketAddr, mpsc::UnboundedSender<(Instant, Vec<u8>)>> = BTreeMap::new();
+        let mut senders: BTreeMap<SocketAddr, mpsc::UnboundedSender<(Instant, Vec<u8>)>> =
+            BTreeMap::new();
         let mut buffer = vec![0; DATAGRAM];
         loop {
             // A port that nobody listens at is told by an error of the next call.
@@ -152,7 +153,10 @@ pub async fn udp(target: SocketAddr, weather: Arc<Weather>) -> io::Result<Socket
             if !is_open {
                 let Ok(far) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await else { continue };
                 let _ = far.connect(target).await;
-                senders.insert(from, answer(Arc::new(far), Arc::clone(&near), from, Arc::clone(&weather)));
+                senders.insert(
+                    from,
+                    answer(Arc::new(far), Arc::clone(&near), from, Arc::clone(&weather)),
+                );
             }
             if let Some(sender) = senders.get(&from) {
                 let _ = sender.send(datagram);

@@ -219,7 +219,7 @@ fn each_changed_value_is_noticed() {
     assert!(cheat.verify(good).is_ok());
 }
 
-/// Each equation alone would add up: only weights of their own tell them apart.
+/// Each equation alone would add up: only a weight for each equation tells them apart.
 #[test]
 fn errors_that_cancel_in_a_plain_sum_are_noticed() {
     let mut cheat = Cheat::new();

@@ -56,7 +56,7 @@ impl DecryptError {
 
 /// What a party gets when it opens its shares.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedShares {
     /// The party's own shares.
     pub shares: Shares,
     /// For each dealing with a chunk that is too large, one such chunk.

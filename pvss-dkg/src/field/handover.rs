@@ -95,21 +95,21 @@ pub enum HandoverError {
     /// The dealer does not hold this share: another party does, or nobody.
     #[error("{dealer} does not hold share {share}")]
     Holder {
-        /// The dealer.
+        /// The dealer that was asked to deal on the share.
         dealer: Party,
-        /// The share index.
+        /// The index of the share in the key before.
         share: u32,
     },
     /// The dealer has not opened its shares of the key before, so it has nothing to deal on.
     #[error("{dealer} has no shares of the key before at hand")]
     NoShares {
-        /// The dealer.
+        /// The dealer that has no shares at hand.
         dealer: Party,
     },
     /// The value does not match the public key of the share. It may be from another epoch, for example.
     #[error("secret is not share {share} of the key before")]
     Share {
-        /// The share index.
+        /// The index of the share in the key before.
         share: u32,
     },
     /// A recipient has an encryption key of the committee before: a break-in now would open dealings
@@ -146,19 +146,19 @@ pub enum AddError {
     /// It was checked under another configuration or for another key, or it deals a fresh secret.
     #[error("dealing of {dealer} was made for another handover")]
     Foreign {
-        /// The dealer.
+        /// The dealer of the dealing that does not belong here.
         dealer: Party,
     },
     /// This share has a dealing that counts. Only the first one counts.
     #[error("share {share} has been dealt before")]
     Duplicate {
-        /// The share index.
+        /// The index of the share that was dealt on already.
         share: u32,
     },
     /// The key is complete. This is normal for the dealings that are finalized last.
     #[error("share {share} comes after the key was complete")]
     Complete {
-        /// The share index.
+        /// The index of the share that came too late.
         share: u32,
     },
 }
@@ -365,7 +365,7 @@ impl Handover {
     ///
     /// # Errors
     /// If the dealing does not count. The collector is unchanged then: go on with the next dealing.
-    pub fn add(&mut self, dealing: Arc<Accepted<Dealing>>) -> Result<Remaining, AddError> {
+    pub fn add(&mut self, dealing: Arc<Accepted<Dealing>>) -> Result<RemainingShares, AddError> {
         let dealer = dealing.dealer();
         // The dealing may have been verified for a handover of another key to the same committee.
         let own = |share| {
@@ -386,9 +386,9 @@ impl Handover {
 
     /// How many shares are missing.
     #[must_use]
-    pub fn remaining(&self) -> Remaining {
+    pub fn remaining(&self) -> RemainingShares {
         let need = usize::try_from(self.before.threshold.t().get()).unwrap_or(usize::MAX);
-        Remaining(need.saturating_sub(self.dealings.len()))
+        RemainingShares(need.saturating_sub(self.dealings.len()))
     }
 
     /// The key for the new committee. Its public key is the one from before.
@@ -397,7 +397,7 @@ impl Handover {
     /// [`AggregateError::Shares`] if dealings are missing. [`AggregateError::Predecessor`] if the
     /// shares do not make the key before.
     pub fn key(&self) -> Result<Key, AggregateError> {
-        let Remaining(missing) = self.remaining();
+        let RemainingShares(missing) = self.remaining();
         if missing > 0 {
             return Err(AggregateError::Shares { missing });
         }
@@ -467,4 +467,4 @@ impl Holder<'_> {
 
 /// Number of shares that are still to be dealt on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Remaining(pub usize);
+pub struct RemainingShares(pub usize);

@@ -13,7 +13,7 @@ use prefinal_crypto_core::curve::hazmat::vartime_msm;
 use prefinal_crypto_core::curve::{G1Affine, G2Affine, G2Projective, Scalar};
 
 use super::dealing::Dealing;
-use super::decrypt::{DecryptError, Opened, Shares};
+use super::decrypt::{DecryptError, OpenedShares, Shares};
 use super::large::LargeChunk;
 use crate::accepted::Accepted;
 use crate::aggregate::{AggregateError, check_dealers, sum_lists};
@@ -182,7 +182,7 @@ impl Key {
         config: &Config,
         party: Party,
         key: DecryptionKey,
-    ) -> Result<Opened, NotOpened<DecryptError>> {
+    ) -> Result<OpenedShares, NotOpened<DecryptError>> {
         self.open(config, party, &key).map_err(|error| NotOpened { key, error })
     }
 
@@ -191,13 +191,16 @@ impl Key {
         config: &Config,
         party: Party,
         key: &DecryptionKey,
-    ) -> Result<Opened, DecryptError> {
+    ) -> Result<OpenedShares, DecryptError> {
         let shares = Shares::zero(config, config.span(party).len());
-        let none = Opened { shares, large: Vec::new() };
+        let none = OpenedShares { shares, large: Vec::new() };
         self.terms.iter().try_fold(none, |mut sum, (lambda, dealing)| {
             let one = dealing.open(config, party, key)?;
             sum.large.extend(one.mask.map(|mask| LargeChunk::new(Arc::clone(dealing), mask)));
-            Ok(Opened { shares: sum.shares.add_multiple(lambda, &one.shares), large: sum.large })
+            Ok(OpenedShares {
+                shares: sum.shares.add_multiple(lambda, &one.shares),
+                large: sum.large,
+            })
         })
     }
 }

@@ -37,6 +37,48 @@ use crate::shape::SharePath;
 use crate::wire::{DecodeError, Reader};
 
 /// A chunk of a dealing that is too large, with the mask that shows it.
+///
+/// A chunk that is too large costs its recipient time: it is found by search, not in a table. The recipient
+/// can show everybody which dealer did this:
+/// ```
+/// # use std::sync::Arc;
+/// # use prefinal_crypto_core::{access::Party, bls::min_sig};
+/// # use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+/// # use prefinal_pvss_dkg::{Config, DecryptionKey, Member, Purpose, Session, Shape};
+/// # use prefinal_weighted_rounding::{Ratio, Stake};
+/// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
+/// # let stakes = [2, 1].map(Stake::new);
+/// # let shape = Shape::tight(&stakes, Ratio::HALF)?;
+/// # let (mut signers, mut keys, mut members) = (Vec::new(), Vec::new(), Vec::new());
+/// # for stake in stakes {
+/// #     let (signer, key) = (min_sig::SecretKey::random(&mut rng), DecryptionKey::random(&mut rng));
+/// #     let public = signer.public_key();
+/// #     let encryption = key.register(&signer, &mut rng).verify(&public)?;
+/// #     let signer_key = public.verify_possession(&signer.prove_possession())?;
+/// #     members.push(Member { stake, encryption, signer: signer_key });
+/// #     signers.push(signer);
+/// #     keys.push(key);
+/// # }
+/// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
+/// # let session = Session { context, attempt: 0, purpose: Purpose::Certificates };
+/// # let qualify = Config::more_than(Ratio::ONE_THIRD, stakes)?;
+/// # let config = std::sync::Arc::new(Config::new(session, shape, members, qualify)?);
+/// use prefinal_pvss_dkg::field;
+///
+/// let mut dealings = Vec::new();
+/// for (dealer, signer) in (0..).map(Party::new).zip(&signers) {
+///     let dealing = field::deal(&config, dealer, signer, &mut rng)?;
+///     dealings.push(Arc::new(field::verify(&config, dealing)?));
+/// }
+/// let key = field::Key::sum(&config, &dealings)?;
+/// let opened = key.decrypt(&config, Party::new(0), keys.remove(0))?;
+/// for chunk in &opened.large {
+///     // Anybody who has the dealing can check this.
+///     println!("{} dealt falsely: {}", chunk.dealing().dealer(), chunk.verify(&config)?);
+/// }
+/// assert!(opened.large.is_empty()); // these dealers are honest
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct LargeChunk {
     dealing: Arc<Accepted<Dealing>>,

@@ -54,8 +54,8 @@ pub(crate) mod attacks;
 
 pub use deal::deal;
 pub use dealing::Dealing;
-pub use decrypt::{DecryptError, Opened, Shares};
-pub use handover::{AddError, Handover, HandoverError, Holder, Predecessor, Remaining};
+pub use decrypt::{DecryptError, OpenedShares, Shares};
+pub use handover::{AddError, Handover, HandoverError, Holder, Predecessor, RemainingShares};
 pub use key::Key;
 pub use large::{LargeChunk, LargeChunkError, TooLarge};
 pub use stored::StoredSharesError;

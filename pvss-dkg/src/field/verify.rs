@@ -37,23 +37,23 @@ pub enum DealingError {
     /// The dealer does not hold this share: another party does, or nobody.
     #[error("{dealer} deals share {share}, which it does not hold")]
     Holder {
-        /// The dealer.
+        /// The dealer that deals a share of somebody else.
         dealer: Party,
-        /// The share index.
+        /// The index of the share in the key before.
         share: u32,
     },
     /// The dealer dealt another secret in place of its share.
     #[error("what is dealt is not share {share} of the key before")]
     Share {
-        /// The share index.
+        /// The index of the share in the key before.
         share: u32,
     },
     /// A list has the wrong length: it was made for another committee.
     #[error("{what}: {got}, expected {expected}")]
     Size {
-        /// The list.
+        /// Which list of the dealing it is.
         what: &'static str,
-        /// Its length.
+        /// Length of the list in the dealing.
         got: usize,
         /// The length that the committee's shares ask for.
         expected: usize,
@@ -61,7 +61,7 @@ pub enum DealingError {
     /// A value is the identity. An honest dealer never has one there.
     #[error("identity as {what}")]
     Identity {
-        /// The value.
+        /// Which value of the dealing is the identity.
         what: &'static str,
     },
     /// `F` and `V̂₀` commit to two different secrets.
@@ -72,9 +72,9 @@ pub enum DealingError {
         "{path} shares do not lie on a polynomial of degree below {threshold} through the secret"
     )]
     Degree {
-        /// The path.
+        /// The path whose shares disagree.
         path: SharePath,
-        /// The threshold.
+        /// Number of shares that must suffice on this path.
         threshold: u32,
     },
     /// A chunk sum is out of range, so some chunk may be too large to decrypt.

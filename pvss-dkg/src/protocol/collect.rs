@@ -20,13 +20,13 @@ use thiserror::Error;
 
 use super::epoch::{Element, EpochKey, Field, Group};
 use super::fault::{Evidence, Fault, Misdeed};
-use super::job::{Accusation, Opened};
+use super::job::{Accusation, OpenedShares};
 use crate::accepted::Accepted;
 use crate::aggregate::{Aggregate, AggregateError, Shares};
 use crate::config::Config;
 use crate::deal::deal;
 use crate::dealing::Dealing;
-use crate::dkg::{Dealt, Dkg, DkgError};
+use crate::dkg::{AnyDealing, Dkg, DkgError};
 use crate::field::large::RevealedMask;
 use crate::field::{
     self, AddError, DecryptError, Handover, HandoverError, LargeChunk, LargeChunkError, TooLarge,
@@ -196,7 +196,7 @@ pub trait Collect: Sealed + Clone + Send + Sync + 'static {
         sum: &Self::Sum,
         party: Party,
         key: DecryptionKey,
-    ) -> Result<Opened<Self>, NotOpened<DecryptError>>;
+    ) -> Result<OpenedShares<Self>, NotOpened<DecryptError>>;
     /// The chunk of a verified dealing that is too large, as the revealed mask shows.
     ///
     /// # Errors
@@ -289,9 +289,9 @@ impl Collect for Dkg<Dealing> {
         sum: &Accepted<Aggregate>,
         party: Party,
         key: DecryptionKey,
-    ) -> Result<Opened<Self>, NotOpened<DecryptError>> {
+    ) -> Result<OpenedShares<Self>, NotOpened<DecryptError>> {
         match sum.decrypt(self.config(), party, key) {
-            Ok(shares) => Ok(Opened { shares, accusations: Vec::new() }),
+            Ok(shares) => Ok(OpenedShares { shares, accusations: Vec::new() }),
             Err(NotOpened { key, error }) => Err(NotOpened { key, error: error.into() }),
         }
     }
@@ -385,7 +385,7 @@ impl Collect for Dkg<field::Dealing> {
         sum: &field::Key,
         party: Party,
         key: DecryptionKey,
-    ) -> Result<Opened<Self>, NotOpened<DecryptError>> {
+    ) -> Result<OpenedShares<Self>, NotOpened<DecryptError>> {
         Ok(opened(self.config(), sum.decrypt(self.config(), party, key)?))
     }
 
@@ -486,7 +486,7 @@ impl Collect for Handover {
         sum: &field::Key,
         party: Party,
         key: DecryptionKey,
-    ) -> Result<Opened<Self>, NotOpened<DecryptError>> {
+    ) -> Result<OpenedShares<Self>, NotOpened<DecryptError>> {
         Ok(opened(&self.config, sum.decrypt(&self.config, party, key)?))
     }
 
@@ -500,14 +500,17 @@ impl Collect for Handover {
 }
 
 /// Accuses the dealers that were slow to open, with evidence.
-fn opened<C: Collect<Shares = field::Shares>>(config: &Config, opened: field::Opened) -> Opened<C> {
+fn opened<C: Collect<Shares = field::Shares>>(
+    config: &Config,
+    opened: field::OpenedShares,
+) -> OpenedShares<C> {
     let accuse = |large: &LargeChunk| {
         let misdeed = large.verify(config).ok()?.into();
         let fault = Fault { party: large.dealing().dealer(), misdeed };
         Some(Accusation { fault, evidence: Arc::new(Evidence::of_chunk(large)) })
     };
     let accusations = opened.large.iter().filter_map(accuse).collect();
-    Opened { shares: opened.shares, accusations }
+    OpenedShares { shares: opened.shares, accusations }
 }
 
 fn session(config: &Config, what: &[u8], before: &[u8]) -> [u8; 32] {
@@ -522,7 +525,7 @@ fn one_each(config: &Config, dealer: Party) -> Vec<Place> {
     config.dealer(dealer).map(|_| Place { dealer, share: None }).into_iter().collect()
 }
 
-fn would_qualify<D: Dealt>(dkg: &Dkg<D>, more: &BTreeSet<Place>) -> bool {
+fn would_qualify<D: AnyDealing>(dkg: &Dkg<D>, more: &BTreeSet<Place>) -> bool {
     let counted = dkg.dealings().iter().map(|one| one.dealer());
     let dealers = counted.chain(more.iter().map(|place| place.dealer));
     let stakes = dealers.filter_map(|dealer| dkg.config().dealer(dealer));

@@ -35,9 +35,9 @@ use crate::wire::{DecodeError, Reader, VERSION};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{party}: {misdeed}")]
 pub struct Fault {
-    /// The accused party.
+    /// The party that did wrong.
     pub party: Party,
-    /// What it did.
+    /// What the party did, with what shows it.
     pub misdeed: Misdeed,
 }
 
@@ -297,7 +297,7 @@ impl Evidence {
         }
     }
 
-    /// The accused party.
+    /// The party that the evidence accuses.
     #[must_use]
     pub fn party(&self) -> Party {
         match &self.0 {

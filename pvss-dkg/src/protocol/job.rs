@@ -63,7 +63,7 @@ pub enum Job<C: Collect> {
     Recover {
         /// The collector without dealings.
         blank: Arc<C>,
-        /// The finalized key.
+        /// The key that the chain finalized.
         key: Arc<EpochKey<C::Element>>,
         /// What the peer's [`Keygen::recovery`](super::Keygen::recovery) returned.
         offer: Arc<[u8]>,
@@ -85,17 +85,17 @@ pub enum Verdict<C: Collect> {
     /// Result of [`Job::Deal`]: the envelopes.
     Dealt(Result<Vec<Vec<u8>>, HandoverError>),
     /// Result of [`Job::Judge`]: the verdicts in the order of the claims.
-    Judged(Vec<Judged<C::Dealing>>),
-    /// Result of [`Job::Sum`].
+    Judged(Vec<ClaimVerdict<C::Dealing>>),
+    /// Result of [`Job::Sum`]: the dealings that count, added up.
     Summed(Result<Arc<C::Sum>, AggregateError>),
-    /// Result of [`Job::Open`].
-    Opened(Result<Opened<C>, DecryptError>),
-    /// Result of [`Job::Recover`].
-    Recovered(Result<Recovered<C>, RecoverError>),
+    /// Result of [`Job::Open`]: this party's shares.
+    Opened(Result<OpenedShares<C>, DecryptError>),
+    /// Result of [`Job::Recover`]: the key that a peer offered, if it is the finalized one.
+    Recovered(Result<RecoveredKey<C>, RecoverError>),
 }
 
 /// The result of opening a party's shares.
-pub struct Opened<C: Collect> {
+pub struct OpenedShares<C: Collect> {
     /// The party's own shares.
     pub shares: C::Shares,
     /// Accusations of dealers that made the opening slow, see [`Misdeed::LargeChunk`].
@@ -111,7 +111,7 @@ pub struct Accusation {
 }
 
 /// The verdict on one claim.
-pub enum Judged<D> {
+pub enum ClaimVerdict<D> {
     /// The party that the claim names did not sign it.
     Forged,
     /// Signed, but the claim holds no dealing to judge.
@@ -124,7 +124,7 @@ pub enum Judged<D> {
     Unreadable,
 }
 
-impl<D> Clone for Judged<D> {
+impl<D> Clone for ClaimVerdict<D> {
     /// Dealings are shared: parties of a simulation may reuse what one of them has checked.
     fn clone(&self) -> Self {
         match self {
@@ -138,7 +138,7 @@ impl<D> Clone for Judged<D> {
 }
 
 /// The finalized key, and the dealings behind it.
-pub struct Recovered<C: Collect> {
+pub struct RecoveredKey<C: Collect> {
     pub(crate) key: Arc<EpochKey<C::Element>>,
     pub(crate) sum: Arc<C::Sum>,
     pub(crate) offer: Arc<[u8]>,
@@ -188,23 +188,23 @@ impl Claim {
 
     /// Judges this claim alone.
     #[must_use]
-    pub fn judge<C: Collect>(&self, blank: &C) -> Judged<C::Dealing> {
+    pub fn judge<C: Collect>(&self, blank: &C) -> ClaimVerdict<C::Dealing> {
         let mut judged = judge(blank, std::slice::from_ref(self));
-        judged.pop().unwrap_or(Judged::Forged)
+        judged.pop().unwrap_or(ClaimVerdict::Forged)
     }
 
     /// Everything before the equations: the verdict, or the dealing whose equations must be checked.
-    fn begin<C: Collect>(&self, blank: &C) -> Result<C::Dealing, Judged<C::Dealing>> {
+    fn begin<C: Collect>(&self, blank: &C) -> Result<C::Dealing, ClaimVerdict<C::Dealing>> {
         if self.known {
             let dealing = blank.reread(self.payload().unwrap_or_default(), &OwnRecord::new());
-            let good = dealing.map(|dealing| Judged::Good(Arc::new(dealing)));
-            return Err(good.unwrap_or(Judged::Unreadable));
+            let good = dealing.map(|dealing| ClaimVerdict::Good(Arc::new(dealing)));
+            return Err(good.unwrap_or(ClaimVerdict::Unreadable));
         }
         if !self.statement.is_signed(blank.config()) {
-            return Err(Judged::Forged);
+            return Err(ClaimVerdict::Forged);
         }
-        let payload = self.payload().ok_or(Judged::Signed)?;
-        blank.decode(self.place(), payload).map_err(Judged::Faulty)
+        let payload = self.payload().ok_or(ClaimVerdict::Signed)?;
+        blank.decode(self.place(), payload).map_err(ClaimVerdict::Faulty)
     }
 
     pub(crate) fn payload(&self) -> Option<&[u8]> {
@@ -215,7 +215,7 @@ impl Claim {
 /// Judges claims together. Each verdict is the same as if the claim were judged alone; the equations of
 /// all dealings are checked together.
 #[must_use]
-pub fn judge<C: Collect>(blank: &C, claims: &[Claim]) -> Vec<Judged<C::Dealing>> {
+pub fn judge<C: Collect>(blank: &C, claims: &[Claim]) -> Vec<ClaimVerdict<C::Dealing>> {
     let (mut dealings, mut judged) = (Vec::new(), Vec::new());
     for claim in claims {
         match claim.begin(blank) {
@@ -227,8 +227,8 @@ pub fn judge<C: Collect>(blank: &C, claims: &[Claim]) -> Vec<Judged<C::Dealing>>
         }
     }
     let mut checked = blank.check(dealings).into_iter().map(|verdict| match verdict {
-        Ok(dealing) => Judged::Good(Arc::new(dealing)),
-        Err(misdeed) => Judged::Faulty(misdeed),
+        Ok(dealing) => ClaimVerdict::Good(Arc::new(dealing)),
+        Err(misdeed) => ClaimVerdict::Faulty(misdeed),
     });
     judged.into_iter().filter_map(|verdict| verdict.or_else(|| checked.next())).collect()
 }
@@ -252,7 +252,7 @@ fn open<C: Collect>(
     sum: &C::Sum,
     party: Party,
     decryption: &mut Option<DecryptionKey>,
-) -> Result<Opened<C>, DecryptError> {
+) -> Result<OpenedShares<C>, DecryptError> {
     let key = decryption.take().ok_or(DecryptError::UsedUp)?;
     blank.open(sum, party, key).map_err(|NotOpened { key, error }| {
         *decryption = Some(key);
@@ -264,10 +264,10 @@ fn recover<C: Collect>(
     blank: &C,
     key: &Arc<EpochKey<C::Element>>,
     offer: &Arc<[u8]>,
-) -> Result<Recovered<C>, RecoverError> {
+) -> Result<RecoveredKey<C>, RecoverError> {
     let sum = blank.recover(offer)?;
     if blank.epoch_key(&sum) != **key {
         return Err(RecoverError::OtherKey);
     }
-    Ok(Recovered { key: Arc::clone(key), sum: Arc::new(sum), offer: Arc::clone(offer) })
+    Ok(RecoveredKey { key: Arc::clone(key), sum: Arc::new(sum), offer: Arc::clone(offer) })
 }

@@ -10,8 +10,8 @@ use super::collect::{Collect, Place, RecoverError};
 use super::envelope::{Statement, split};
 use super::epoch::EpochKey;
 use super::fault::{Evidence, Fault, Misdeed, misdeed_of};
-use super::job::{Accusation, Claim, Job, Judged, Opened, Recovered, Verdict};
-use super::keygen_error::{Abort, Ignored};
+use super::job::{Accusation, Claim, ClaimVerdict, Job, OpenedShares, RecoveredKey, Verdict};
+use super::keygen_error::{Abort, Refusal};
 use super::record::{Record, RecordError};
 use crate::aggregate::AggregateError;
 use crate::field::{DecryptError, HandoverError};
@@ -79,7 +79,7 @@ pub enum Effect<C: Collect> {
     Submit(Arc<[u8]>),
     /// Run this job and return its verdict as [`Input::Checked`].
     Run(Job<C>),
-    /// A dealing counts.
+    /// A valid dealing was ordered in time, so it is part of the key.
     Counted {
         /// The dealer, and the share that it deals on if the key is handed over.
         place: Place,
@@ -94,7 +94,7 @@ pub enum Effect<C: Collect> {
         evidence: Arc<Evidence>,
     },
     /// A message, an offer or a job had no effect. Nobody can be accused for it.
-    Ignored(Ignored),
+    Ignored(Refusal),
     /// The session ends with a key.
     Ready(Box<Ready<C>>),
     /// The session ends without a key. All parties come to the same result, except for [`Abort::Records`].
@@ -360,14 +360,14 @@ impl<C: Collect> Keygen<C> {
         if self.ended {
             // A party that has judged everything by now has aborted, so no other party may count this
             // message.
-            return self.ignore(Ignored::BehindEnd);
+            return self.ignore(Refusal::BehindEnd);
         }
         self.last = Some(position);
         let Ok((statement, _)) = split(&message) else {
-            return self.ignore(Ignored::NoEnvelope);
+            return self.ignore(Refusal::NoEnvelope);
         };
         if statement.session != self.blank.session() {
-            return self.ignore(Ignored::OtherSession);
+            return self.ignore(Refusal::OtherSession);
         }
         let envelope = misdeed_of(&*self.blank, &statement).is_none().then_some(message);
         let claim = Claim { statement, envelope, known: false };
@@ -427,19 +427,19 @@ impl<C: Collect> Keygen<C> {
     }
 
     /// Why a claim need not be judged, if so.
-    fn settled(&self, claim: &Claim) -> Option<Ignored> {
+    fn settled(&self, claim: &Claim) -> Option<Refusal> {
         if claim.known {
             return None;
         }
         let place = claim.place();
         let counted = self.counted.get(&place);
         if counted.is_some_and(|said| said.payload == claim.statement.payload) {
-            return Some(Ignored::Repeated);
+            return Some(Refusal::Repeated);
         }
-        self.accused.contains(&place.dealer).then_some(Ignored::Accused(place.dealer))
+        self.accused.contains(&place.dealer).then_some(Refusal::Accused(place.dealer))
     }
 
-    fn judged(&mut self, verdicts: Vec<Judged<C::Dealing>>) {
+    fn judged(&mut self, verdicts: Vec<ClaimVerdict<C::Dealing>>) {
         for (waiting, verdict) in mem::take(&mut self.judging).into_iter().zip(verdicts) {
             if matches!(self.stage, Stage::Collecting(_)) {
                 self.apply(waiting, verdict);
@@ -448,14 +448,14 @@ impl<C: Collect> Keygen<C> {
         self.judge_next();
     }
 
-    fn apply(&mut self, Waiting { position, claim }: Waiting, verdict: Judged<C::Dealing>) {
+    fn apply(&mut self, Waiting { position, claim }: Waiting, verdict: ClaimVerdict<C::Dealing>) {
         let dealer = claim.place().dealer;
         if !claim.known && self.accused.contains(&dealer) {
-            return self.ignore(Ignored::Accused(dealer));
+            return self.ignore(Refusal::Accused(dealer));
         }
         match verdict {
-            Judged::Forged => self.ignore(Ignored::Forged(dealer)),
-            Judged::Signed => {
+            ClaimVerdict::Forged => self.ignore(Refusal::Forged(dealer)),
+            ClaimVerdict::Signed => {
                 let first = self.counted.get(&claim.place());
                 match (first, misdeed_of(&*self.blank, &claim.statement)) {
                     (_, Some(misdeed)) => {
@@ -468,12 +468,12 @@ impl<C: Collect> Keygen<C> {
                     (None, None) => {}
                 }
             }
-            Judged::Faulty(misdeed) => {
+            ClaimVerdict::Faulty(misdeed) => {
                 let payload = claim.payload().unwrap_or_default().to_vec();
                 self.accuse(position, Evidence::payload(claim.statement, payload), misdeed);
             }
-            Judged::Unreadable => self.abort(RecordError::Unreadable.into()),
-            Judged::Good(dealing) => self.good(position, claim, dealing),
+            ClaimVerdict::Unreadable => self.abort(RecordError::Unreadable.into()),
+            ClaimVerdict::Good(dealing) => self.good(position, claim, dealing),
         }
     }
 
@@ -555,13 +555,13 @@ impl<C: Collect> Keygen<C> {
         }
     }
 
-    fn recovered(&mut self, recovered: Result<Recovered<C>, RecoverError>) {
+    fn recovered(&mut self, recovered: Result<RecoveredKey<C>, RecoverError>) {
         let again = matches!(self.stage, Stage::Recovering);
         let own = matches!(self.stage, Stage::Aborted(Abort::Records(_)));
         match recovered {
             Err(_) if again => self.abort(RecordError::Unreadable.into()),
             Err(error) => self.ignore(error.into()),
-            Ok(Recovered { key, sum, offer }) => {
+            Ok(RecoveredKey { key, sum, offer }) => {
                 if !(again || own || matches!(self.stage, Stage::Collecting(_))) {
                     return;
                 }
@@ -583,11 +583,11 @@ impl<C: Collect> Keygen<C> {
     }
 
     /// The key is valid whatever its dealers did. Their misdeeds are reported before the key is used.
-    fn opened(&mut self, opened: Result<Opened<C>, DecryptError>) {
+    fn opened(&mut self, opened: Result<OpenedShares<C>, DecryptError>) {
         if !matches!(self.stage, Stage::Opening(..)) {
             return;
         }
-        let shares = opened.map(|Opened { shares, accusations }| {
+        let shares = opened.map(|OpenedShares { shares, accusations }| {
             let accuse =
                 |Accusation { fault, evidence }| Output::Do(Effect::Accuse { fault, evidence });
             self.outputs.extend(accusations.into_iter().map(accuse));
@@ -607,7 +607,7 @@ impl<C: Collect> Keygen<C> {
         self.outputs.push_back(Output::Do(effect));
     }
 
-    fn ignore(&mut self, why: Ignored) {
+    fn ignore(&mut self, why: Refusal) {
         self.effect(Effect::Ignored(why));
     }
 }

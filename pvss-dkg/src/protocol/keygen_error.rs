@@ -10,7 +10,7 @@ use crate::field::HandoverError;
 /// Why an input had no effect.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum Ignored {
+pub enum Refusal {
     /// Not an envelope: a mistake or malice, and nobody can tell whose.
     #[error("no envelope")]
     NoEnvelope,
@@ -40,7 +40,7 @@ pub enum Ignored {
     Offer(#[from] RecoverError),
 }
 
-impl Ignored {
+impl Refusal {
     /// The error's code: stable, for programs; the text is for people and may change.
     #[must_use]
     pub const fn code(&self) -> &'static str {

@@ -63,7 +63,9 @@ pub use either::FieldDealings;
 pub use envelope::envelope_bytes;
 pub use epoch::{Element, EpochKey, EpochKeyError, Field, Group};
 pub use fault::{Evidence, EvidenceError, Fault, Misdeed};
-pub use job::{Accusation, Claim, Job, Judged, Keys, Opened, Recovered, Verdict, judge};
+pub use job::{
+    Accusation, Claim, ClaimVerdict, Job, Keys, OpenedShares, RecoveredKey, Verdict, judge,
+};
 pub use keygen::{Effect, Input, Keygen, Output, Position, Ready, Role};
-pub use keygen_error::{Abort, Ignored};
+pub use keygen_error::{Abort, Refusal};
 pub use record::{Record, RecordError};

@@ -18,7 +18,7 @@ pub enum Record {
         /// The dealings in signed envelopes.
         envelopes: Vec<Vec<u8>>,
     },
-    /// A dealing counts.
+    /// A valid dealing was ordered in time, so it is part of the key.
     Counted {
         /// The position at which it was ordered.
         position: u64,
@@ -29,12 +29,12 @@ pub enum Record {
     Accused {
         /// The position of the message that it is accused for.
         position: u64,
-        /// The [`Evidence`](super::Evidence), encoded.
+        /// The [`Evidence`](super::Evidence) against it, encoded.
         evidence: Vec<u8>,
     },
     /// A key that the chain finalized, and what a peer offered for it.
     Recovered {
-        /// The [`EpochKey`](super::EpochKey), encoded.
+        /// The [`EpochKey`](super::EpochKey) that the chain finalized, encoded.
         key: Vec<u8>,
         /// What the peer offered.
         offer: Vec<u8>,

@@ -16,7 +16,7 @@
 //! [`Prices`] gives the price of work, and [`Observation`] is what is noted of parties.
 
 use crate::priced::Priced;
-use ::prefinal_beacon::stack::{self, OfEpoch, OneOf};
+use ::prefinal_beacon::stack::{self, EpochItem, OneOf};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ use crate::machine::{JobOf, MessageOf, RecordOf, VerdictOf};
 use crate::seating::Seating;
 use prefinal_engine::Work;
 use prefinal_jolteon::Jolteon;
-use prefinal_registry::Listed;
+use prefinal_registry::NamedEngine;
 use prefinal_validator::keygen;
 use prefinal_validator::participant;
 use prefinal_validator::setup::{FIRST, Identity, Setup};
@@ -56,8 +56,8 @@ pub type Slip<S, E = Jolteon> = Box<dyn FnMut(Seat, &MessageOf<S, E>) -> Option<
 pub type Watch<S, E = Jolteon> = Box<dyn FnMut(Instant, Seat, Seat, &MessageOf<S, E>)>;
 
 /// An engine that experiments run on.
-pub trait Subject: Legible + Listed {}
-impl<E: Legible + Listed> Subject for E {}
+pub trait Subject: Legible + NamedEngine {}
+impl<E: Legible + NamedEngine> Subject for E {}
 
 /// Votes, certificates and partials that were seen and checked.
 pub struct Knowledge<S: Priced, E: Legible = Jolteon> {
@@ -127,7 +127,7 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
     pub fn new(ground: Arc<Ground<S>>, setup: Setup, prices: Prices) -> Result<Self, StartError> {
         let seating = Seating::new(ground.identities().iter().map(|identity| identity.me));
         for identity in ground.identities().iter().take(1) {
-            drop(<E as Listed>::begin(&setup, identity, Vec::new())?);
+            drop(<E as NamedEngine>::begin(&setup, identity, Vec::new())?);
         }
         let setup = Arc::new(setup);
         Ok(Self {
@@ -301,7 +301,7 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
             self.identity(seat),
             life,
             records.to_vec(),
-            <E as Listed>::begin,
+            <E as NamedEngine>::begin,
         );
         validator.unwrap_or_else(|error| unreachable!("the set-up was checked: {error}"))
     }
@@ -382,13 +382,13 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
                 (Verdict::Participant(verdict), cost)
             }
             Job::Participant(participant::Job::Beacon(job)) => match job.of_channel() {
-                OneOf::First(OfEpoch { epoch, what }) => {
+                OneOf::First(EpochItem { epoch, what }) => {
                     let (epoch, cost) = (*epoch, self.bill(*epoch).beacon(what));
                     let what = match &mut self.knowledge {
                         Some(knowledge) => knowledge.partials.entry(epoch).or_default().run(what),
                         None => what.run(),
                     };
-                    let verdict = stack::Verdict::new(OneOf::First(OfEpoch { epoch, what }));
+                    let verdict = stack::Verdict::new(OneOf::First(EpochItem { epoch, what }));
                     (Verdict::Participant(participant::Verdict::Beacon(verdict)), cost)
                 }
                 OneOf::Rest(never) => match *never {},

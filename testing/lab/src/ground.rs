@@ -28,7 +28,7 @@ use crate::memo::Memo;
 use crate::once::Once;
 use prefinal_validator::keygen::{self, Job, Verdict};
 use prefinal_validator::rota::Rota;
-use prefinal_validator::scheme::{Fixed, Keyed, Opened};
+use prefinal_validator::scheme::{CommitteeKey, KeyedScheme, PartyKeys};
 use prefinal_validator::setup::{self, Identity, Plan, PlanError, Setup};
 
 /// The keys of all parties, and the results computed so far.
@@ -42,7 +42,7 @@ pub struct Ground<S: Priced> {
 }
 
 type Dealt = Result<Vec<Vec<u8>>, HandoverError>;
-type Decrypted<S> = Result<Arc<<S as Keyed>::Shares>, String>;
+type Decrypted<S> = Result<Arc<<S as KeyedScheme>::Shares>, String>;
 /// Values by key, slot and round.
 type Verified = BTreeMap<([u8; 32], Slot, Option<RoundNumber>), [u8; 32]>;
 
@@ -109,8 +109,8 @@ impl<S: Priced> Ground<S> {
         &self,
         setup: &Setup,
         identity: &Identity,
-        key: &Fixed<S>,
-    ) -> Result<Opened<S>, String> {
+        key: &CommitteeKey<S>,
+    ) -> Result<PartyKeys<S>, String> {
         let shares = self.decrypted.get((identity.me, *key.key.name()), || {
             S::decrypt(setup, identity, key).map(Arc::new)
         })?;

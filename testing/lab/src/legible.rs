@@ -243,7 +243,7 @@ impl Legible for Malachite {
     }
 }
 
-/// How many signatures of their own make a message: of a vote, and of what it carries.
+/// How many signatures are on a message: on a vote, and on what it carries.
 fn signatures(message: &prefinal_malachite::Message) -> u32 {
     match message {
         prefinal_malachite::Message::Proposal(_) => 1,

@@ -19,29 +19,29 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use prefinal_pvss_dkg::AggregateError;
-use prefinal_pvss_dkg::protocol::{self, Collect, Judged, Place};
+use prefinal_pvss_dkg::protocol::{self, ClaimVerdict, Collect, Place};
 use sha2::{Digest, Sha256};
 
 use prefinal_validator::keygen::{self, Job, Verdict};
-use prefinal_validator::scheme::{AdmittedKeys, Fixed, Keyed, Sum};
+use prefinal_validator::scheme::{AdmittedKeys, CommitteeKey, KeyedScheme, Sum};
 use prefinal_validator::setup::{Identity, Setup};
 
 use crate::memo::Memo;
 
 type Name = [u8; 32];
-type Judgement<S> = Judged<<<S as Keyed>::Collect as Collect>::Dealing>;
+type Judgement<S> = ClaimVerdict<<<S as KeyedScheme>::Collect as Collect>::Dealing>;
 type Total<S> = Result<Arc<Sum<S>>, AggregateError>;
 type Admission<S> = Result<Arc<AdmittedKeys<S>>, String>;
 
 /// The results so far.
-pub struct Once<S: Keyed> {
+pub struct Once<S: KeyedScheme> {
     judged: Memo<Name, Judgement<S>>,
     summed: Memo<(Name, BTreeSet<Place>), Total<S>>,
-    fixed: Memo<Name, Result<Arc<Fixed<S>>, String>>,
+    fixed: Memo<Name, Result<Arc<CommitteeKey<S>>, String>>,
     admitted: Memo<(Name, Name), Admission<S>>,
 }
 
-impl<S: Keyed> Default for Once<S> {
+impl<S: KeyedScheme> Default for Once<S> {
     fn default() -> Self {
         Self {
             judged: Memo::default(),
@@ -52,7 +52,7 @@ impl<S: Keyed> Default for Once<S> {
     }
 }
 
-impl<S: Keyed> Once<S> {
+impl<S: KeyedScheme> Once<S> {
     /// The verdict of a job of the key generation for this party.
     #[must_use]
     pub fn run(&self, setup: &Setup, identity: &Identity, job: &Job<S>) -> Verdict<S> {
@@ -95,7 +95,7 @@ impl<S: Keyed> Once<S> {
     }
 
     /// One by one: a batch gives what judging one by one would.
-    fn admit(&self, setup: &Setup, transaction: &Arc<[u8]>, key: &Fixed<S>) -> Admission<S> {
+    fn admit(&self, setup: &Setup, transaction: &Arc<[u8]>, key: &CommitteeKey<S>) -> Admission<S> {
         let name = (*key.key.name(), Sha256::digest(transaction).into());
         self.admitted.get(name, || {
             let mut one = S::admit_all(setup, std::slice::from_ref(transaction), key);

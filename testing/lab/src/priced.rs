@@ -4,7 +4,7 @@
 //! scheme runs in the simulator at once: then a wait shows the network alone.
 //!
 //! See also `prices`, which says how much of which work is done when.
-use prefinal_registry::Named;
+use prefinal_registry::NamedScheme;
 use prefinal_validator::scheme::{Bls, Wvuf};
 
 use crate::costs::{Costs, Work};
@@ -15,7 +15,7 @@ const CHUNKS: u64 = 16;
 const LEAST_PRODUCT: u64 = 8;
 
 /// What a scheme's work costs, in nanoseconds.
-pub trait Priced: Named {
+pub trait Priced: NamedScheme {
     /// One party's partials of a slot. The input is hashed for them.
     fn evaluating(_: &Costs, _: Work) -> u64 {
         0

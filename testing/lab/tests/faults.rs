@@ -112,7 +112,7 @@ fn tight_thresholds_survive_a_crash_and_a_silent_third<S: Lab>() {
         for silent in SOME {
             run.simulation.rule(seat(silent), rule::mute()).unwrap();
         }
-        // Everybody who is left is needed, so all wait for who is down.
+        // Every party that is left is needed, so all wait for the one that is down.
         run.simulation.crash_after_records(seat(0), 40 * seed).unwrap();
         run.run_until_down(seat(0));
         run.restart(seat(0), SECOND * 3, Disk::Kept);

@@ -30,7 +30,7 @@ use prefinal_lab::committee::{Ground, Observation, Prices, ValidatorHost};
 use prefinal_lab::machine::{MessageOf, RecordOf};
 use prefinal_malachite::{Malachite, NilOrVal, Round, SignedVote, VoteType};
 use prefinal_protocol::Instant;
-use prefinal_registry::Listed;
+use prefinal_registry::NamedEngine;
 use prefinal_sim::rule::{self, Letter};
 use prefinal_sim::{Disk, Network, Note, Seat, Simulation};
 use prefinal_validator::participant::Record as Kept;

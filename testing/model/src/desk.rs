@@ -11,7 +11,7 @@
 //! | 8     | a skipped slot has no input, whatever the binding              |
 //! | 9     | the faulty party's partial counts twice                        |
 use prefinal_contract::Withheld;
-use prefinal_contract::lost::Lost;
+use prefinal_contract::lost::LostSlots;
 use prefinal_contract::{Claim, Rule, Standing, objections};
 use prefinal_protocol::{Slot, Value, View};
 
@@ -174,7 +174,7 @@ impl Desk {
 
     fn standing(&self) -> Standing {
         let abandoned = self.abandoned.map(named);
-        let lost = if self.lost { Lost::Unknown } else { Lost::Nothing };
+        let lost = if self.lost { LostSlots::Unknown } else { LostSlots::Nothing };
         let mut standing = Standing { abandoned, lost, ..Standing::default() };
         for (slot, value) in (0..).zip(self.released) {
             if let Some(value) = value {

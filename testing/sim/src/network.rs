@@ -63,7 +63,7 @@ pub enum Blocked {
     Held,
 }
 
-/// A time in which seats reach only seats of their own group.
+/// A time in which seats reach only seats of the same group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     /// The time of the partition.

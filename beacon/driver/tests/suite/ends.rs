@@ -2,7 +2,7 @@
 use std::num::NonZeroUsize;
 
 use prefinal_beacon::{Beacon, Effect, Input, Mode, Path, Slot, Switch};
-use prefinal_driver::{Driver, MessageError, Options, StartError, Stopped};
+use prefinal_driver::{Driver, MessageError, Options, StartError, StopReason};
 use prefinal_journal::Redb;
 
 use crate::fixture::*;
@@ -41,10 +41,10 @@ fn a_shut_down_driver_goes_on_where_it_ended<S: Instance>() {
         clone.tick().unwrap_err(),
         clone.figures().unwrap_err(),
     ] {
-        assert!(matches!(refused, Stopped::ShutDown), "{refused}");
+        assert!(matches!(refused, StopReason::ShutDown), "{refused}");
     }
     let late = clone.on_message(B, slow(&world, 1)).unwrap_err();
-    assert!(matches!(late, MessageError::Stopped(Stopped::ShutDown)), "{late}");
+    assert!(matches!(late, MessageError::Stopped(StopReason::ShutDown)), "{late}");
     assert!(clone.shut_down().is_ok(), "twice is once");
     // The next life repeats what is final by itself, what is not with the vote, byte by byte.
     let (driver, effects) = start(&world, &journal.torn_off(), here, Options::default());
@@ -115,10 +115,10 @@ fn a_panic_in_the_journal_stops_everybody<S: Instance>() {
     let clone = driver.clone();
     let joined = std::thread::spawn(move || clone.on_finalize(slot(1), Some(V))).join();
     assert!(joined.is_err());
-    assert!(matches!(driver.on_finalize(slot(1), Some(V)), Err(Stopped::Panicked)));
-    assert!(matches!(driver.tick(), Err(Stopped::Panicked)));
+    assert!(matches!(driver.on_finalize(slot(1), Some(V)), Err(StopReason::Panicked)));
+    assert!(matches!(driver.tick(), Err(StopReason::Panicked)));
     let message = driver.on_message(B, slow(&world, 1)).unwrap_err();
-    assert!(matches!(message, MessageError::Stopped(Stopped::Panicked)), "{message}");
+    assert!(matches!(message, MessageError::Stopped(StopReason::Panicked)), "{message}");
     assert!(effects.recv_blocking().is_err(), "the stream has ended, with nothing in it");
 }
 
@@ -126,8 +126,8 @@ fn without_a_reader_nothing_is_promised<S: Instance>() {
     let world = World::<S>::four(835);
     let (driver, effects) = start(&world, &Paper::default(), here, Options::default());
     drop(effects);
-    assert!(matches!(driver.on_finalize(slot(1), Some(V)), Err(Stopped::Unheard)));
-    assert!(matches!(driver.tick(), Err(Stopped::Unheard)));
+    assert!(matches!(driver.on_finalize(slot(1), Some(V)), Err(StopReason::Unheard)));
+    assert!(matches!(driver.tick(), Err(StopReason::Unheard)));
 }
 
 fn what_was_not_read_is_revealed_again<S: Instance>() {

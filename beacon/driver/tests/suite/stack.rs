@@ -290,7 +290,7 @@ fn a_reader_may_be_behind_when_the_next_committee_is_known() {
     assert!(net.try_start(A).is_ok());
 }
 
-/// A handover that is refused changes nothing, and says why to who called.
+/// A handover that is refused changes nothing, and the caller gets the reason.
 #[test]
 fn a_refused_handover_is_an_answer() {
     let net = Net::new(None);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use prefinal_beacon::{Beacon, Bls, Effect, Message, Path, Reveal, Wvuf};
 use prefinal_crypto_core::access::Party;
-use prefinal_driver::{Driver, MessageError, Options, Receiver, Stopped, Task};
+use prefinal_driver::{Driver, MessageError, Options, Receiver, StopReason, Task};
 use prefinal_journal::Memory;
 
 use crate::fixture::*;
@@ -78,7 +78,7 @@ fn carry<S: Instance>(
         for _ in 0..3 {
             match drivers[to].on_message(from, message.clone()) {
                 Ok(()) => {}
-                Err(MessageError::Stopped(Stopped::ShutDown)) => return,
+                Err(MessageError::Stopped(StopReason::ShutDown)) => return,
                 Err(error) => panic!("{error}"),
             }
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use prefinal_beacon::{Beacon, Config, Effect, Message, Path, Reveal};
 use prefinal_driver::{Driver, Options, Receiver, Task};
-use prefinal_journal::{Doing, Journal, JournalError, Memory};
+use prefinal_journal::{Journal, JournalError, JournalOperation, Memory};
 
 use crate::fixture::*;
 
@@ -46,7 +46,9 @@ impl Journal for Paper {
     fn sync(&mut self) -> Result<(), JournalError> {
         match *self.fails.lock().unwrap() {
             None => self.memory.lock().unwrap().sync(),
-            Some(Fails::Error) => Err(JournalError::storage(Doing::Sync, "no space left")),
+            Some(Fails::Error) => {
+                Err(JournalError::storage(JournalOperation::Sync, "no space left"))
+            }
             Some(Fails::Panic) => std::panic::resume_unwind(Box::new("a journal that panics")),
         }
     }

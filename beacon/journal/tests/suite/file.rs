@@ -1,7 +1,7 @@
 //! A journal in a file: what is refused, and what survives.
 use std::path::Path;
 
-use prefinal_journal::{Doing, Journal, JournalError, KeyJournal, Redb, Trouble};
+use prefinal_journal::{Journal, JournalError, JournalOperation, KeyJournal, Redb, Trouble};
 
 const OWNER: &str = "chain 07, epoch 1, party 0";
 
@@ -13,7 +13,7 @@ fn records(numbers: impl IntoIterator<Item = u32>) -> Vec<Vec<u8>> {
     numbers.into_iter().map(record).collect()
 }
 
-fn doing(error: &JournalError) -> Option<Doing> {
+fn doing(error: &JournalError) -> Option<JournalOperation> {
     match error {
         JournalError::Storage { doing, .. } => Some(*doing),
         _ => None,
@@ -52,11 +52,11 @@ fn records_come_back_in_their_order() {
 fn a_journal_is_neither_forgotten_nor_taken_for_another() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
-    assert_eq!(doing(&failure(&path)), Some(Doing::Open), "there is none yet");
+    assert_eq!(doing(&failure(&path)), Some(JournalOperation::Open), "there is none yet");
     let journal = Redb::create(&path, OWNER).unwrap();
-    assert_eq!(doing(&failure(&path)), Some(Doing::Open), "it is in use");
+    assert_eq!(doing(&failure(&path)), Some(JournalOperation::Open), "it is in use");
     drop(journal);
-    assert_eq!(doing(&Redb::create(&path, OWNER).unwrap_err()), Some(Doing::Create));
+    assert_eq!(doing(&Redb::create(&path, OWNER).unwrap_err()), Some(JournalOperation::Create));
     let other = Redb::open(&path, "chain 07, epoch 1, party 1").unwrap_err();
     assert!(matches!(&other, JournalError::Owner { got, .. } if got == OWNER), "{other}");
     // Nothing but the journal is left in the folder.
@@ -174,6 +174,6 @@ fn what_is_no_journal_is_an_error() {
     let path = folder.path().join("journal");
     for bytes in [vec![], b"not a journal".to_vec(), vec![0; 1 << 20]] {
         std::fs::write(&path, &bytes).unwrap();
-        assert_eq!(doing(&failure(&path)), Some(Doing::Open), "{} bytes", bytes.len());
+        assert_eq!(doing(&failure(&path)), Some(JournalOperation::Open), "{} bytes", bytes.len());
     }
 }

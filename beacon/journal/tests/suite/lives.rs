@@ -6,7 +6,7 @@ use std::rc::Rc;
 use prefinal_beacon::{
     Beacon, Config, Effect, Input, Message, Path, Record, Reveal, Slot, Value, View,
 };
-use prefinal_journal::{Doing, Journal, JournalError, Journaled, Memory};
+use prefinal_journal::{Journal, JournalError, JournalOperation, Journaled, Memory};
 
 use crate::fixture::*;
 
@@ -42,7 +42,7 @@ pub(crate) struct Disk {
 impl Disk {
     fn step(
         &self,
-        doing: Doing,
+        doing: JournalOperation,
         act: impl FnOnce(&mut Memory) -> Result<(), JournalError>,
     ) -> Result<(), JournalError> {
         let crashed = self.fuse.burn();
@@ -55,11 +55,11 @@ impl Disk {
 
 impl Journal for Disk {
     fn append(&mut self, record: &[u8]) -> Result<(), JournalError> {
-        self.step(Doing::Append, |memory| memory.append(record))
+        self.step(JournalOperation::Append, |memory| memory.append(record))
     }
 
     fn sync(&mut self) -> Result<(), JournalError> {
-        self.step(Doing::Sync, Memory::sync)
+        self.step(JournalOperation::Sync, Memory::sync)
     }
 
     fn replay(&mut self) -> Result<Vec<Vec<u8>>, JournalError> {
@@ -67,7 +67,7 @@ impl Journal for Disk {
     }
 
     fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError> {
-        self.step(Doing::Replace, |memory| memory.replace(records))
+        self.step(JournalOperation::Replace, |memory| memory.replace(records))
     }
 }
 

@@ -3,7 +3,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use prefinal_journal::{Doing, Journal, JournalError, Journaled, Memory, OpenError};
+use prefinal_journal::{Journal, JournalError, JournalOperation, Journaled, Memory, OpenError};
 use prefinal_protocol::{Instant, Machine, Output};
 
 /// Says what it is told to say.
@@ -39,7 +39,7 @@ struct Watched {
 }
 
 impl Watched {
-    fn see(&self, doing: Doing, what: String) -> Result<(), JournalError> {
+    fn see(&self, doing: JournalOperation, what: String) -> Result<(), JournalError> {
         let at = self.seen.borrow().len();
         self.seen.borrow_mut().push(what);
         if self.fails_at == Some(at) {
@@ -51,12 +51,12 @@ impl Watched {
 
 impl Journal for Watched {
     fn append(&mut self, record: &[u8]) -> Result<(), JournalError> {
-        self.see(Doing::Append, format!("append {}", record[0]))?;
+        self.see(JournalOperation::Append, format!("append {}", record[0]))?;
         self.memory.append(record)
     }
 
     fn sync(&mut self) -> Result<(), JournalError> {
-        self.see(Doing::Sync, "sync".to_owned())?;
+        self.see(JournalOperation::Sync, "sync".to_owned())?;
         self.memory.sync()
     }
 
@@ -65,7 +65,7 @@ impl Journal for Watched {
     }
 
     fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError> {
-        self.see(Doing::Replace, format!("replace by {}", records.len()))?;
+        self.see(JournalOperation::Replace, format!("replace by {}", records.len()))?;
         self.memory.replace(records)
     }
 }

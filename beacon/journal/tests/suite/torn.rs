@@ -132,8 +132,8 @@ fn open(disk: &Disk) -> Result<Redb, JournalError> {
     let mut builder = Builder::new();
     builder.set_check_integrity_on_open(true).set_cache_size(1 << 20);
     let database = builder.create_with_backend(disk.clone());
-    let database =
-        database.map_err(|error| JournalError::storage(prefinal_journal::Doing::Open, error))?;
+    let database = database
+        .map_err(|error| JournalError::storage(prefinal_journal::JournalOperation::Open, error))?;
     Redb::within(database, OWNER)
 }
 

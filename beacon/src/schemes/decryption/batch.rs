@@ -47,13 +47,13 @@ impl Default for Bounds {
 ///
 /// See the example at [`Batch`].
 #[derive(Clone, Debug)]
-pub struct Decrypting {
+pub struct BatchCommittee {
     id: [u8; 32],
     holders: elgamal::DecryptionCommittee,
     bounds: Bounds,
 }
 
-impl Decrypting {
+impl BatchCommittee {
     /// Makes the committee from the holders of the key's shares and the bounds.
     #[must_use]
     pub fn new(holders: elgamal::DecryptionCommittee, bounds: Bounds) -> Self {
@@ -133,7 +133,7 @@ impl Unusable {
 /// # use prefinal_crypto_core::elgamal::DecryptionCommittee;
 /// # use prefinal_crypto_core::polynomial::{Placement, Polynomial};
 /// # use prefinal_crypto_core::secret::Secret;
-/// use prefinal_beacon::{Batch, Bounds, Decrypting, Slot};
+/// use prefinal_beacon::{Batch, Bounds, BatchCommittee, Slot};
 /// use prefinal_crypto_core::elgamal::Label;
 /// use prefinal_crypto_core::wire::Object;
 /// # let mut rng = <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1);
@@ -144,7 +144,7 @@ impl Unusable {
 /// # let committee = DecryptionCommittee::new(y, &commitment, access, Placement::Consecutive)?;
 /// # let context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
 ///
-/// let committee = Decrypting::new(committee, Bounds { ciphertexts: 100, bytes: 1000 });
+/// let committee = BatchCommittee::new(committee, Bounds { ciphertexts: 100, bytes: 1000 });
 /// let label = Label::slot(&context, Slot::new(9));
 /// let transaction = committee.holders().key().encrypt(&label, b"sell", &mut rng)?.to_wire();
 /// let block = [1; 32]; // the block's hash
@@ -174,7 +174,7 @@ impl Batch {
     /// wait for.
     #[must_use]
     pub fn new(
-        committee: &Decrypting,
+        committee: &BatchCommittee,
         context: &Context,
         slot: Slot,
         block: [u8; 32],
@@ -245,7 +245,7 @@ impl Batch {
         self.0.entries.iter().flatten()
     }
 
-    pub(super) fn is_of(&self, committee: &Decrypting) -> bool {
+    pub(super) fn is_of(&self, committee: &BatchCommittee) -> bool {
         (self.0.key, self.0.bounds) == (*committee.holders.key(), committee.bounds)
     }
 }

@@ -1,7 +1,7 @@
 //! fastcrypto-tbls: threshold BLS with signatures in 𝔾₁.
 //!
 //! Its check of one partial evaluates the committee's polynomial each time; here it has the share keys
-//! at hand, as ours and as its users would who check more than one. Its check of several names no
+//! at hand, as ours does, and as its users would if they check more than one. Its check of several names no
 //! culprit: if it fails, each is checked by itself.
 mod dkg;
 

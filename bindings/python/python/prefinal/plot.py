@@ -138,7 +138,7 @@ _MARKS = {
 def timeline(run: Simulation, slot: int, *, ax: Optional[Axes] = None) -> Axes:
     """One slot: what each party does when, and the partials on their way.
 
-    Partials are drawn as lines from who sent them to who got them if the run was made with
+    Partials are drawn as lines from their sender to their recipient if the run was made with
     ``messages=True``.
     """
     events = [event for event in run.events if event.slot == slot]

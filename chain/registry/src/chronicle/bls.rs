@@ -7,7 +7,9 @@ use std::num::NonZeroU32;
 
 use ::prefinal_beacon::{Bls, Reveal};
 use prefinal_crypto_core::bls::min_sig::{PublicKey, Signature};
-use prefinal_crypto_core::drand::{ChainInfo, Randomness, Round, RoundNumber, RoundsError, Schedule, Scheme};
+use prefinal_crypto_core::drand::{
+    ChainInfo, Randomness, Round, RoundNumber, RoundsError, Schedule, Scheme,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{Hex, Kind, Unverified, mismatch};

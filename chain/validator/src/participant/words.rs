@@ -9,10 +9,10 @@ use prefinal_crypto_core::context::EpochId;
 use prefinal_engine::{Block, Quorum};
 use prefinal_protocol::Recipient;
 
-use crate::beside::Beside;
 use crate::event::Event;
+use crate::extra::ExtraChannels;
 use crate::keygen;
-use crate::scheme::Keyed;
+use crate::scheme::KeyedScheme;
 use crate::setup::{Identity, Setup};
 
 /// A record. It must be durable before anything that follows it leaves.
@@ -40,7 +40,7 @@ pub enum Record {
 }
 
 /// Work for a pool of threads.
-pub enum Job<S: Keyed, L: Beside = ()> {
+pub enum Job<S: KeyedScheme, L: ExtraChannels = ()> {
     /// Work on dealings and keys of the epoch of this set-up.
     Keygen(Arc<Setup>, keygen::Job<S>),
     /// Work on partials, for a beacon.
@@ -48,7 +48,7 @@ pub enum Job<S: Keyed, L: Beside = ()> {
 }
 
 /// The result of a [`Job`].
-pub enum Verdict<S: Keyed, L: Beside = ()> {
+pub enum Verdict<S: KeyedScheme, L: ExtraChannels = ()> {
     /// Dealings of an epoch were made or checked, or keys opened.
     Keygen(EpochId, keygen::Verdict<S>),
     /// Partials were checked and combined.
@@ -56,7 +56,7 @@ pub enum Verdict<S: Keyed, L: Beside = ()> {
 }
 
 /// What the host tells a participant.
-pub enum Input<S: Keyed, L: Beside = ()> {
+pub enum Input<S: KeyedScheme, L: ExtraChannels = ()> {
     /// The host is ready.
     Start,
     /// The engine is about to vote; see [`prefinal_beacon::Input::Prefinalized`].
@@ -101,7 +101,7 @@ pub enum Input<S: Keyed, L: Beside = ()> {
 pub type Output<S, L = ()> = prefinal_protocol::Output<Record, Effect<S, L>>;
 
 /// What a participant wants done, except for its records.
-pub enum Effect<S: Keyed, L: Beside = ()> {
+pub enum Effect<S: KeyedScheme, L: ExtraChannels = ()> {
     /// The committee of an epoch and its first slot are known. From that slot on the engine counts this
     /// committee's votes.
     Prepare {
@@ -185,7 +185,7 @@ impl Host {
     }
 }
 
-impl<S: Keyed, L: Beside> Job<S, L> {
+impl<S: KeyedScheme, L: ExtraChannels> Job<S, L> {
     /// Does the work. Which secrets it uses is said at the two kinds of jobs.
     #[must_use]
     pub fn run(&self, identity: &Identity) -> Verdict<S, L> {

@@ -11,29 +11,29 @@ use prefinal_pvss_dkg::field::{Handover, HandoverError, Key, Shares};
 use prefinal_pvss_dkg::protocol::{EpochKey, Field, FieldDealings};
 use prefinal_pvss_dkg::{Config, Dkg};
 
-use super::{Admissions, Before, Fixed, Keyed, Opened};
+use super::{Admissions, CommitteeKey, KeyedScheme, PartyKeys, PreviousKey};
 use crate::setup::{Identity, Setup};
 
-impl Keyed for Bls {
+impl KeyedScheme for Bls {
     type Collect = FieldDealings;
     type Shares = Shares;
 
     fn collect(
         config: Arc<Config>,
-        before: Option<&Before<Self>>,
+        before: Option<&PreviousKey<Self>>,
     ) -> Result<FieldDealings, HandoverError> {
         let Some(before) = before else { return Ok(Dkg::new(config).into()) };
         Ok(Handover::new(config, before.key.key.predecessor())?.into())
     }
 
-    fn held(before: Option<&Before<Self>>) -> Option<Arc<Shares>> {
+    fn held(before: Option<&PreviousKey<Self>>) -> Option<Arc<Shares>> {
         before.and_then(|before| before.shares.clone())
     }
 
-    fn fix(key: &Arc<EpochKey<Field>>, sum: &Arc<Key>) -> Result<Fixed<Self>, String> {
+    fn fix(key: &Arc<EpochKey<Field>>, sum: &Arc<Key>) -> Result<CommitteeKey<Self>, String> {
         let committees =
             key.signing(Bls::purpose(Binding::Slot)).map_err(|error| error.to_string())?;
-        Ok(Fixed { key: Arc::clone(key), sum: Arc::clone(sum), committees })
+        Ok(CommitteeKey { key: Arc::clone(key), sum: Arc::clone(sum), committees })
     }
 
     /// The first value is round 1, as drand's clients expect it.
@@ -45,7 +45,11 @@ impl Keyed for Bls {
         sum.dealers().collect()
     }
 
-    fn decrypt(setup: &Setup, identity: &Identity, key: &Fixed<Self>) -> Result<Shares, String> {
+    fn decrypt(
+        setup: &Setup,
+        identity: &Identity,
+        key: &CommitteeKey<Self>,
+    ) -> Result<Shares, String> {
         let opened =
             key.sum.decrypt(&setup.keygen, identity.me, identity.decryption(setup.context.epoch));
         Ok(opened.map_err(|error| error.to_string())?.shares)
@@ -54,19 +58,23 @@ impl Keyed for Bls {
     fn open(
         _: &Setup,
         identity: &Identity,
-        key: &Fixed<Self>,
+        key: &CommitteeKey<Self>,
         shares: &Arc<Shares>,
-    ) -> Result<Opened<Self>, String> {
+    ) -> Result<PartyKeys<Self>, String> {
         let keys = shares.signing(identity.me, &key.committees);
         let keys = keys.map_err(|error| error.to_string())?;
-        Ok(Opened { keys, transaction: None, shares: Some(Arc::clone(shares)) })
+        Ok(PartyKeys { keys, transaction: None, shares: Some(Arc::clone(shares)) })
     }
 
     fn keys_bytes(_: usize, _: usize) -> Option<usize> {
         None
     }
 
-    fn admit_all(_: &Setup, transactions: &[Arc<[u8]>], _: &Fixed<Self>) -> Admissions<Self> {
+    fn admit_all(
+        _: &Setup,
+        transactions: &[Arc<[u8]>],
+        _: &CommitteeKey<Self>,
+    ) -> Admissions<Self> {
         // They were refused by their length before.
         transactions.iter().map(|_| Err("nobody has keys to publish".to_owned())).collect()
     }

@@ -11,36 +11,40 @@ use prefinal_pvss_dkg::field::HandoverError;
 use prefinal_pvss_dkg::protocol::{EpochKey, Group};
 use prefinal_pvss_dkg::{Accepted, Aggregate, Config, Dealing, Dkg, Shares};
 
-use super::{Admissions, AdmittedKeys, Before, Fixed, Keyed, Opened, PerPath};
+use super::{Admissions, AdmittedKeys, CommitteeKey, KeyedScheme, PartyKeys, PerPath, PreviousKey};
 use crate::setup::{Identity, Setup};
 use crate::transaction::{self, SignedKeys};
 
-impl Keyed for Wvuf {
+impl KeyedScheme for Wvuf {
     type Collect = Dkg<Dealing>;
     type Shares = Shares;
 
     fn collect(
         config: Arc<Config>,
-        _: Option<&Before<Self>>,
+        _: Option<&PreviousKey<Self>>,
     ) -> Result<Self::Collect, HandoverError> {
         Ok(Dkg::new(config))
     }
 
-    fn held(_: Option<&Before<Self>>) {}
+    fn held(_: Option<&PreviousKey<Self>>) {}
 
     fn fix(
         key: &Arc<EpochKey<Group>>,
         sum: &Arc<Accepted<Aggregate>>,
-    ) -> Result<Fixed<Self>, String> {
+    ) -> Result<CommitteeKey<Self>, String> {
         let committees = key.evaluation().map_err(|error| error.to_string())?;
-        Ok(Fixed { key: Arc::clone(key), sum: Arc::clone(sum), committees })
+        Ok(CommitteeKey { key: Arc::clone(key), sum: Arc::clone(sum), committees })
     }
 
     fn dealers(sum: &Accepted<Aggregate>) -> Vec<Party> {
         sum.dealers().collect()
     }
 
-    fn decrypt(setup: &Setup, identity: &Identity, key: &Fixed<Self>) -> Result<Shares, String> {
+    fn decrypt(
+        setup: &Setup,
+        identity: &Identity,
+        key: &CommitteeKey<Self>,
+    ) -> Result<Shares, String> {
         let opened =
             key.sum.decrypt(&setup.keygen, identity.me, identity.decryption(setup.context.epoch));
         opened.map_err(|error| error.to_string())
@@ -49,9 +53,9 @@ impl Keyed for Wvuf {
     fn open(
         setup: &Setup,
         identity: &Identity,
-        key: &Fixed<Self>,
+        key: &CommitteeKey<Self>,
         shares: &Arc<Shares>,
-    ) -> Result<Opened<Self>, String> {
+    ) -> Result<PartyKeys<Self>, String> {
         // Another sum needs another factor: a partial counts for all shares ever blinded with its factor.
         let mut rng = identity.rng(b"blind", key.key.name());
         // Two calls give two factors. With one factor, a fast partial would be a slow partial.
@@ -63,7 +67,7 @@ impl Keyed for Wvuf {
         let (fast, fast_public) = fast.unzip();
         let signed = SignedKeys::new(setup, identity, slow_public, fast_public);
         let transaction = Some(transaction::keys(setup.context.epoch, &signed));
-        Ok(Opened { keys: PerPath { slow, fast }, transaction, shares: None })
+        Ok(PartyKeys { keys: PerPath { slow, fast }, transaction, shares: None })
     }
 
     fn keys_bytes(shares: usize, paths: usize) -> Option<usize> {
@@ -71,7 +75,11 @@ impl Keyed for Wvuf {
     }
 
     /// Checks signatures and shapes one by one, and the equations of all in one batch per path.
-    fn admit_all(setup: &Setup, transactions: &[Arc<[u8]>], key: &Fixed<Self>) -> Admissions<Self> {
+    fn admit_all(
+        setup: &Setup,
+        transactions: &[Arc<[u8]>],
+        key: &CommitteeKey<Self>,
+    ) -> Admissions<Self> {
         let PerPath { slow, fast } = &key.committees;
         let decoded: Vec<Result<SignedKeys, String>> = transactions
             .iter()

@@ -1,7 +1,7 @@
 //! The events of a party that the laws are about.
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use prefinal_engine::{Block, Past};
+use prefinal_engine::{Block, PastVotes};
 use prefinal_protocol::{Party, Slot, Value, View};
 
 use crate::sample::Statement;
@@ -14,9 +14,9 @@ pub enum Event {
         /// Number of records.
         records: usize,
         /// The past that the first start reported.
-        past: Past,
+        past: PastVotes,
         /// The past that the second start reported.
-        again: Past,
+        again: PastVotes,
     },
     /// The party is about to cast the vote that makes a value final, and was offered a partial for it.
     Prefinalized {

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use borsh::BorshDeserialize;
-use prefinal_engine::{Config, Effect, Engine, Input, Launch, Member, Pace, Past};
+use prefinal_engine::{Config, Effect, Engine, Input, Launch, Member, Pace, PastVotes};
 use prefinal_protocol::{ChainId, Context, EpochId, Instant, Machine, Output, Party, Recipient};
 use prefinal_sim::{EffectOf, InputOf, RecordOf, Seat, Step};
 use prefinal_weighted_rounding::Stake;
@@ -208,7 +208,7 @@ impl<'s, S: Sample> Host<'s, S> {
         Rc::clone(&self.overheard)
     }
 
-    fn start(&self, me: Party, records: &[RecordOf<Self>]) -> Option<(S::Engine, Past)> {
+    fn start(&self, me: Party, records: &[RecordOf<Self>]) -> Option<(S::Engine, PastVotes)> {
         let config = self.committee.config(self.sample, me);
         S::Engine::start(config, self.sample.secret_key(me), records.to_vec()).ok()
     }

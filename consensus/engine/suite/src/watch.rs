@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use prefinal_engine::{Block, Past};
+use prefinal_engine::{Block, PastVotes};
 use prefinal_protocol::{Party, Slot, Value, View};
 
 use crate::event::{Carriage, Event, Partial};
@@ -162,7 +162,7 @@ impl Watch {
         &mut self,
         party: Party,
         records: usize,
-        (past, again): (&Past, &Past),
+        (past, again): (&PastVotes, &PastVotes),
     ) -> Result<(), Violation> {
         if past != again {
             return Err(Violation::TwoPasts { party, records });

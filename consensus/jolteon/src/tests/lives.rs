@@ -120,8 +120,9 @@ fn a_timeout_certificate_without_the_certificate_it_speaks_of_moves_nobody() {
     let tc = Some(bench.forger.tc(2, &[(1, 1), (2, 1), (3, 1)]));
     bench.receive(1, Message::Status(Box::new(Status { qc: qc.clone(), tc: tc.clone() })));
     assert_eq!(bench.engine.round(), round(3));
-    // Two honest timeouts, and one of a party that claims a certificate which there is not. Whoever
-    // enters a round by the three has nothing to extend there, and is believed nothing it says.
+    // Two honest timeouts, and one of a party that claims a certificate that does not
+    // exist. A party that enters a round by these three has nothing to extend there, and nothing that it
+    // says is believed.
     let poisoned = bench.forger.tc(3, &[(1, 2), (2, 1), (3, 1)]);
     let mut forged = bench.forger.qc(2, BlockId::new([7; 32]), &[1, 2, 3]);
     forged.block = BlockId::new([8; 32]);

@@ -1,40 +1,25 @@
 //! The engine as the program holds it: started, watched, told of new peers, stopped.
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use malachitebft_app_channel::NetworkIdentity;
 use malachitebft_app_channel::app::engine::network::{
     NetworkMsg, NetworkRef, PersistentPeerError, PersistentPeersOp,
 };
-use malachitebft_app_channel::app::types::Keypair;
-use malachitebft_app_channel::app::types::codec::Codec as _;
-use prefinal_malachite::{Address, Height, Tendermint, timeouts};
+use prefinal_malachite::{Height, Tendermint};
 use prefinal_protocol::Party;
-use tokio::sync::{Mutex, mpsc, oneshot, watch};
+use tokio::sync::{Mutex, oneshot, watch};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
-use crate::codec::{WireCodec, WireLimits};
-use crate::committees::Committees;
-use crate::engine::{Engine, Parts};
 use crate::error::{Exit, StartError};
-use crate::finish::Finisher;
 use crate::host::Host;
-use crate::keys::Keys;
 use crate::options::{Options, multiaddr};
-use crate::serve::Server;
+use crate::start::{Attended, attend, free, launch, repeat};
 use crate::store::Store;
 
-/// What the key on the network is derived for.
-const PEER_KEY: &[u8] = b"libp2p";
 /// How long Malachite may take to listen.
 const LISTENING: Duration = Duration::from_secs(10);
-/// How long a log may stay locked after its last use.
-const UNLOCKING: Duration = Duration::from_secs(2);
 
 /// Where the engine is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,80 +75,23 @@ impl App {
     /// # Errors
     /// [`StartError`] says what is wrong.
     pub async fn start<H: Host>(options: Options, host: H) -> Result<Self, StartError> {
-        let host = Arc::new(host);
         let address = free(options.listen)?;
         fs::create_dir_all(&options.home).map_err(StartError::Home)?;
         let store = Store::open(&options.home.join("decided.redb"), options.chain)?;
-        repeat(&*host, &store).await?;
-
-        let me = Address::new(options.me);
-        let committees = Committees::default();
-        let keys = Keys { key: options.key.clone(), committees: committees.clone() };
-        let (voted, votes) = mpsc::unbounded_channel();
-        let codec = WireCodec::new(WireLimits::of(&options)).reporting(me, voted);
-        let log = options.home.join("consensus.wal");
-        unlocked(&log).await;
-        let parts = Parts {
-            me,
-            identity: identity(&options, &keys, &codec)?,
-            keys,
-            codec,
-            log: &log,
-            consensus: options.consensus(address),
-            sync: options.sync(),
-        };
-        let (engine, inbox) = Engine::start(parts).await.map_err(StartError::Engine)?;
-
-        let starting = Status { height: None, round: 0, state: State::Starting };
-        let (status_sender, status) = watch::channel(starting);
-        let (steps_sender, steps) = mpsc::unbounded_channel();
-        let (ready_sender, ready) = oneshot::channel();
-        let fetched = Arc::new(AtomicU64::new(0));
-        let server = Server {
-            host: Arc::clone(&host),
-            me,
-            max_block_bytes: options.max_block_bytes,
-            store: store.clone(),
-            steps: steps_sender,
-            status: status_sender,
-            fetched: Arc::clone(&fetched),
-            ready: Some(ready_sender),
-        };
-        let finisher = Finisher {
-            host,
-            me: options.me,
-            key: options.key.clone(),
-            store: store.clone(),
-            committees,
-            consensus: engine.consensus.clone(),
-            timeouts: timeouts(options.timeout),
-            pace: options.pace,
-            fetched,
-            begun: Instant::now(),
-        };
-        let network = engine.network.clone();
-        let (stop, stopped) = oneshot::channel();
-        let (exit_sender, exit) = watch::channel(None);
-        let serving = tokio::spawn(server.run(inbox, votes));
-        let finishing = tokio::spawn(finisher.run(steps));
-        let watched = Watched { engine, serving, finishing, store: store.clone() };
-        let task = tokio::spawn(async move {
-            let reason = watched.run(stopped).await;
-            exit_sender.send_replace(Some(reason));
-        });
+        repeat(&host, &store).await?;
+        let launched = launch(&options, address).await?;
+        let network = launched.engine.network.clone();
+        let Attended { status, exit, ready, stop, task } =
+            attend(launched, &options, host, store.clone());
         let peers = Mutex::new(options.peers.iter().copied().collect());
-        let stop = Some(stop);
-        let app = Self { address, status, exit, store, network, peers, stop, task };
-        if !matches!(tokio::time::timeout(LISTENING, ready).await, Ok(Ok(()))) {
-            let exit = app.exit.borrow().clone();
-            let said = exit.map_or_else(
-                || format!("it does not listen on {address}"),
-                |exit| exit.to_string(),
-            );
-            let _ = app.stop().await;
-            return Err(StartError::Engine(said));
+        let app = Self { address, status, exit, store, network, peers, stop: Some(stop), task };
+        if matches!(tokio::time::timeout(LISTENING, ready).await, Ok(Ok(()))) {
+            return Ok(app);
         }
-        Ok(app)
+        let reason = app.exit.borrow().as_ref().map(ToString::to_string);
+        let _ = app.stop().await;
+        let silent = || format!("it does not listen on {address}");
+        Err(StartError::Engine(reason.unwrap_or_else(silent)))
     }
 
     /// The address that the engine listens on.
@@ -297,107 +225,6 @@ impl PeersError {
     pub const fn code(&self) -> &'static str {
         "malachite-peer"
     }
-}
-
-/// The engine with the tasks around it.
-struct Watched {
-    engine: Engine,
-    serving: JoinHandle<()>,
-    finishing: JoinHandle<Result<(), Exit>>,
-    store: Store,
-}
-
-impl Watched {
-    /// Waits for the end, and cleans up.
-    async fn run(mut self, stopped: oneshot::Receiver<()>) -> Exit {
-        let reason = tokio::select! {
-            // Also if the handle is dropped.
-            _ = stopped => Exit::Stopped,
-            () = self.engine.ended() => Exit::Ended,
-            served = &mut self.serving => match served {
-                // The channel closes before the supervisor ends, or while it stays to be looked at.
-                Ok(()) => {
-                    let ended = tokio::time::timeout(Duration::from_secs(1), self.engine.ended());
-                    if ended.await.is_ok() { Exit::Ended } else { Exit::Unsafe }
-                }
-                Err(error) => Exit::Host(error.to_string()),
-            },
-            finished = &mut self.finishing => match finished {
-                // The server holds the other end while it runs.
-                Ok(Ok(())) => Exit::Ended,
-                Ok(Err(reason)) => reason,
-                Err(error) => Exit::Host(error.to_string()),
-            },
-        };
-        if reason != Exit::Stopped {
-            tracing::error!(%reason, "the engine has ended");
-        }
-        self.engine.stop().await;
-        // A task that has ended was waited for above.
-        if !self.serving.is_finished() {
-            self.serving.abort();
-            let _ = self.serving.await;
-        }
-        if !self.finishing.is_finished() {
-            self.finishing.abort();
-            let _ = self.finishing.await;
-        }
-        self.store.close();
-        reason
-    }
-}
-
-/// Hands the blocks to the host that it does not have.
-async fn repeat<H: Host>(host: &H, store: &Store) -> Result<(), StartError> {
-    let (held, last) = (host.last(), store.last()?);
-    if let Some(held) = held.filter(|held| last.is_none_or(|last| last < *held)) {
-        return Err(StartError::Behind { host: held, store: last });
-    }
-    let mut next = held.map_or(Height::new(1), Height::next);
-    while last.is_some_and(|last| next <= last) {
-        let decision = store.get(next)?;
-        let missing = crate::store::StoreError::Record { height: next };
-        host.finalized(&decision.ok_or(missing)?.block).await;
-        next = next.next();
-    }
-    Ok(())
-}
-
-/// The address with a port that is free.
-///
-/// Malachite says in its log only that it cannot listen, and does not name a port that it was given.
-fn free(address: SocketAddr) -> Result<SocketAddr, StartError> {
-    let listener = TcpListener::bind(address);
-    let bound = listener.and_then(|listener| listener.local_addr());
-    bound.map_err(|cause| StartError::Listen { address, cause })
-}
-
-/// Waits until the log is unlocked: its thread ends a moment after Malachite.
-async fn unlocked(log: &std::path::Path) {
-    let until = Instant::now() + UNLOCKING;
-    while let Ok(file) = fs::File::open(log) {
-        if file.try_lock().is_ok() || Instant::now() > until {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
-fn identity(
-    options: &Options,
-    keys: &Keys,
-    codec: &WireCodec,
-) -> Result<NetworkIdentity, StartError> {
-    let wrong = |error: &dyn std::fmt::Display| StartError::Engine(error.to_string());
-    let mut seed = keys.key.derive(PEER_KEY);
-    // It wipes the seed.
-    let keypair = Keypair::ed25519_from_bytes(&mut seed).map_err(|error| wrong(&error))?;
-    let peer = keypair.public().to_peer_id();
-    let proof = codec.encode(&keys.key.prove_peer(&peer.to_bytes()));
-    let proof = proof.map_err(|error| wrong(&error))?;
-    let name = options.me.to_string();
-    let address = Address::new(options.me).to_string();
-    Ok(NetworkIdentity::new_validator(name, keypair, address, proof))
 }
 
 /// The party with this name: the inverse of its text.

@@ -102,6 +102,7 @@ mod host;
 mod keys;
 mod options;
 mod serve;
+mod start;
 mod store;
 
 pub use app::{App, ConnectedPeer, PeersError, State, Status};

@@ -28,11 +28,8 @@ fn read_g1(point: &ark_bls12_381::G1Affine) -> Coordinates<1> {
     point.xy().map_or(Coordinates::IDENTITY, read)
 }
 
-fn write_g1(point: Coordinates<1>) -> ark_bls12_381::G1Affine {
-    if point == Coordinates::IDENTITY {
-        return ark_bls12_381::G1Affine::identity();
-    }
-    let Coordinates { x: [x], y: [y] } = point;
+/// As in blst, `(0, 0)` is the identity: ark's points of this curve have no flag for it.
+const fn write_g1(Coordinates { x: [x], y: [y] }: Coordinates<1>) -> ark_bls12_381::G1Affine {
     ark_bls12_381::G1Affine::new_unchecked(write_fq(x), write_fq(y))
 }
 
@@ -46,10 +43,7 @@ fn read_g2(point: &ark_bls12_381::G2Affine) -> Coordinates<2> {
     point.xy().map_or(Coordinates::IDENTITY, both)
 }
 
-fn write_g2(point: Coordinates<2>) -> ark_bls12_381::G2Affine {
-    if point == Coordinates::IDENTITY {
-        return ark_bls12_381::G2Affine::identity();
-    }
+const fn write_g2(point: Coordinates<2>) -> ark_bls12_381::G2Affine {
     ark_bls12_381::G2Affine::new_unchecked(write_fq2(point.x), write_fq2(point.y))
 }
 

@@ -72,6 +72,7 @@ fn points_convert_or_are_refused<const N: usize, T, G: Group>(
     }
     let refusal = |words: Words<N>| read(&(library.from_words)(words)).unwrap_err();
     assert_eq!(read(&(library.from_words)(generator)), Ok(Affine::generator()));
+    assert_eq!(read(&(library.from_words)([[[0; 6]; N]; 2])), Ok(Affine::identity()));
     assert_eq!(refusal(outside), DecodeError::NotInSubgroup);
     for coordinate in 0..2 {
         for number in 0..N {

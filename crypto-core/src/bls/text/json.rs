@@ -82,6 +82,21 @@ modules! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     hex, false, "";
-    /// `0x` and digits, as in Ethereum's JSON: `#[serde(with = "prefinal_crypto_core::bls::hex_prefixed")]`.
+    /// `0x` and digits, as in the JSON of Ethereum's beacon API:
+    /// `#[serde(with = "prefinal_crypto_core::bls::hex_prefixed")]`.
+    ///
+    /// ```
+    /// use prefinal_crypto_core::bls::{hex_prefixed, min_pk};
+    /// #[derive(serde::Deserialize, serde::Serialize)]
+    /// struct Validator {
+    ///     #[serde(with = "hex_prefixed")]
+    ///     pubkey: min_pk::PublicKey,
+    ///     effective_balance: String,
+    /// }
+    /// let json = r#"{"pubkey":"0x93247f2209abcacf57b75a51dafae777f9dd38bc7053d1af526f220a7489a6d3a2753e5f3e8b1cfe39b56f43611df74a","effective_balance":"32000000000"}"#;
+    /// let validator: Validator = serde_json::from_str(json)?;
+    /// assert_eq!(serde_json::to_string(&validator)?, json);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     hex_prefixed, true, "0x";
 }

@@ -123,6 +123,13 @@ pub const KEYS: &[DocumentedKey] = &[
         "\"unix:/run/prefinal/sidecar.sock\"",
     ),
     key(
+        "sidecar",
+        "carry",
+        "How partials travel that leave with a vote: vote, if the engine's votes\n\
+         have room for them, or links, beside the vote.",
+        "\"vote\"",
+    ),
+    key(
         "log",
         "filter",
         "off, error, warn, info, debug or trace; for parts of the program such as\n\

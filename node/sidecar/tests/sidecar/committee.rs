@@ -11,7 +11,7 @@ use prefinal_beacon::{Bls, Life, Slot};
 use prefinal_crypto_core::access::Party;
 use prefinal_driver::{Driver, Receiver, Task};
 use prefinal_engine::Quorum;
-use prefinal_journal::{Doing, Journal, JournalError, Memory};
+use prefinal_journal::{Journal, JournalError, JournalOperation, Memory};
 use prefinal_protocol::Recipient;
 use prefinal_sidecar::proto::sidecar_client::SidecarClient;
 use prefinal_sidecar::{Endpoint, Feed, Listener, Message, Options, Sidecar};
@@ -109,7 +109,7 @@ impl Journal for Held {
         let written = match state.0 {
             Disk::Breaks => {
                 let cause = Arc::new(std::io::Error::other("the disk is gone"));
-                Err(JournalError::Storage { doing: Doing::Sync, cause })
+                Err(JournalError::Storage { doing: JournalOperation::Sync, cause })
             }
             _ => self.memory.sync(),
         };

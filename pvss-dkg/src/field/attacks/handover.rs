@@ -20,8 +20,8 @@ use crate::dkg::{Dkg, DkgError};
 use crate::field::deal::{Witness, publish};
 use crate::field::layout::Layout;
 use crate::field::{
-    AddError, Dealing, DealingError, Handover, HandoverError, Key, Predecessor, Remaining, Shares,
-    verify,
+    AddError, Dealing, DealingError, Handover, HandoverError, Key, Predecessor, RemainingShares,
+    Shares, verify,
 };
 use crate::fixture::{Committee, as_dealer, party, session, shape};
 use crate::shape::SharePath;
@@ -63,7 +63,7 @@ fn next(before: &Epoch) -> (Committee, Handover) {
     (after, handover)
 }
 
-/// Share `k` of the epoch before, with who holds it.
+/// Share `k` of the epoch before, with the party that holds it.
 fn held(before: &Epoch, k: u32) -> (u32, ShareIndex, Secret<Scalar>) {
     let index = ShareIndex::new(k).unwrap();
     let access = before.committee.config.shape().access();
@@ -86,7 +86,7 @@ fn the_next_committee_holds_the_same_key() {
     let mut before = epoch();
     let (after, mut handover) = next(&before);
     for (place, k) in [11, 2, 7, 1, 9, 4].into_iter().enumerate() {
-        assert_eq!(handover.remaining(), Remaining(6 - place));
+        assert_eq!(handover.remaining(), RemainingShares(6 - place));
         assert!(matches!(handover.key(), Err(AggregateError::Shares { .. })));
         let dealing = handed(&mut before, &handover, k);
         let bytes = dealing.to_bytes();

@@ -13,8 +13,8 @@ use rand_core::SeedableRng;
 
 use crate::key::DecryptionKey;
 use crate::protocol::{
-    Abort, Claim, Collect, Effect, Evidence, Fault, Ignored, Input, Job, Judged, Keygen, Keys,
-    Position, Ready, Record, Role, Verdict, judge,
+    Abort, Claim, ClaimVerdict, Collect, Effect, Evidence, Fault, Input, Job, Keygen, Keys,
+    Position, Ready, Record, Refusal, Role, Verdict, judge,
 };
 
 pub(super) const fn ms(time: u64) -> Instant {
@@ -29,7 +29,7 @@ pub(super) struct World<C: Collect> {
     pub(super) end: Option<Instant>,
     pub(super) seed: u64,
     /// What one party has judged, others need not.
-    pub(super) judged: BTreeMap<Vec<u8>, Judged<C::Dealing>>,
+    pub(super) judged: BTreeMap<Vec<u8>, ClaimVerdict<C::Dealing>>,
 }
 
 pub(super) struct Insider<C: Collect> {
@@ -66,7 +66,7 @@ pub(super) enum ChainEvent<C: Collect> {
 
 pub(super) enum Event<C: Collect> {
     Accused(Fault, Arc<Evidence>),
-    Ignored(Ignored),
+    Ignored(Refusal),
     Ready(Box<Ready<C>>),
     Aborted(Abort),
 }
@@ -260,7 +260,7 @@ impl<C: Collect> World<C> {
         Self { blank, seats, end: None, seed, judged: BTreeMap::new() }
     }
 
-    fn judge(&mut self, blank: &C, claims: &[Claim]) -> Vec<Judged<C::Dealing>> {
+    fn judge(&mut self, blank: &C, claims: &[Claim]) -> Vec<ClaimVerdict<C::Dealing>> {
         let name = |claim: &Claim| {
             let kind = [claim.payload().is_some(), claim.known].map(u8::from);
             [claim.id(), kind.to_vec()].concat()

@@ -13,13 +13,14 @@ use super::faults::{bad_envelopes, envelopes};
 use super::kinds::{Case, Kind, LARGE};
 use crate::protocol::envelope::{seal, split};
 use crate::protocol::{
-    Abort, Claim, Effect, Input, Job, Judged, Keygen, Misdeed, Output, Place, Position, Record,
-    Role, Verdict, judge,
+    Abort, Claim, ClaimVerdict, Effect, Input, Job, Keygen, Misdeed, Output, Place, Position,
+    Record, Role, Verdict, judge,
 };
 
 /// What the engine gives: a message, or the end.
 type Entry = Option<Arc<[u8]>>;
-type Verdicts<C> = BTreeMap<(Vec<u8>, bool, bool), Judged<<C as super::super::Collect>::Dealing>>;
+type Verdicts<C> =
+    BTreeMap<(Vec<u8>, bool, bool), ClaimVerdict<<C as super::super::Collect>::Dealing>>;
 
 /// What a party says at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ enum Outcome {
     Waiting,
 }
 
-/// The outcome, which dealings count and where, and who was accused of what before there was one.
+/// The outcome, which dealings count and where, and which party was accused of what before there was one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Story {
     outcome: Outcome,
@@ -131,7 +132,7 @@ fn cached<C: Case>(
     known: &mut Verdicts<C>,
     blank: &C,
     claims: &[Claim],
-) -> Vec<Judged<C::Dealing>> {
+) -> Vec<ClaimVerdict<C::Dealing>> {
     let name = |claim: &Claim| (claim.id(), claim.payload().is_some(), claim.known);
     let one = |claim: &Claim| {
         let verdict = known

@@ -10,7 +10,8 @@ use super::faults::envelopes;
 use super::kinds::{Case, Kind, LARGE};
 use crate::protocol::envelope::{seal, split};
 use crate::protocol::{
-    Claim, Effect, Evidence, EvidenceError, Input, Judged, Keygen, Misdeed, Output, Position, Role,
+    Claim, ClaimVerdict, Effect, Evidence, EvidenceError, Input, Keygen, Misdeed, Output, Position,
+    Role,
 };
 
 /// All stretches of that many bytes, about a point.
@@ -54,6 +55,6 @@ pub(super) fn kept_apart<C: Case>(_: Kind<C>) {
     let resealed = seal(other.session(), place, dealing, &large.signer);
     let (statement, _) = split(&resealed).unwrap();
     let claim = Claim { statement, envelope: Some(Arc::from(resealed.as_slice())), known: false };
-    let refused = matches!(claim.judge(&other), Judged::Faulty(Misdeed::Foreign));
+    let refused = matches!(claim.judge(&other), ClaimVerdict::Faulty(Misdeed::Foreign));
     assert!(refused, "a dealing of another purpose counts");
 }

@@ -28,7 +28,7 @@ use crate::known::CheckedPartials;
 use crate::legible::{Act, Legible, partial_in};
 use crate::lives::Lives;
 use crate::seating::Seating;
-use prefinal_engine::{Engine, Past};
+use prefinal_engine::{Engine, PastVotes};
 
 /// What is noted of a run.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ impl Legible for Permissive {
 
 /// Starts a party's engine behind its records.
 pub(super) type Start<E> =
-    Box<dyn Fn(Party, Vec<<E as Engine>::Record>) -> Result<(E, Past), String>>;
+    Box<dyn Fn(Party, Vec<<E as Engine>::Record>) -> Result<(E, PastVotes), String>>;
 
 /// The host.
 pub(super) struct Arena<E: Legible, S: Forge> {

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::legible::Act;
 use crate::machine::RecordOf;
 use crate::stakes::StakeTable;
-use prefinal_validator::scheme::Fixed;
+use prefinal_validator::scheme::CommitteeKey;
 use prefinal_validator::setup::{Algorithm, Plan};
 
 /// Keys of all boards are drawn from this; what is played on them, from the execution's seed.
@@ -61,7 +61,7 @@ pub(super) struct Board<S: Priced> {
     pub(super) algorithm: Algorithm,
     pub(super) ground: Arc<Ground<S>>,
     /// The key that was generated.
-    pub(super) key: Arc<Fixed<S>>,
+    pub(super) key: Arc<CommitteeKey<S>>,
     /// Of each party, oldest record first.
     pub(super) disks: Vec<Vec<RecordOf>>,
     /// What was voted for by then.

@@ -34,7 +34,7 @@ use crate::seating::Seating;
 pub(super) const WORK: Duration = Duration::from_millis(1);
 /// What the engine gives a round: not much more than it takes around the world.
 pub(super) const ROUND: Duration = Duration::from_millis(700);
-/// How often it is looked who is down.
+/// How often the campaign looks which parties are down.
 const SLICE: Duration = Duration::from_millis(100);
 /// Slots that have to become final after healing.
 const AFTER_HEALING: u64 = 5;
@@ -295,7 +295,7 @@ impl<'a, H: Playable> Stage<'a, H> {
         }
     }
 
-    /// A little while; then who crashed comes back.
+    /// A little while; then the parties that crashed come back.
     fn slice(&mut self, until: Instant) -> Result<(), Violation> {
         let until = (self.simulation.now() + SLICE).min(until);
         let watch = |note: &Note<H::Event>| {

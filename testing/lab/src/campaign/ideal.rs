@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ::prefinal_beacon::{
-    Binding, Combined, ConfigError, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey,
-    OutputError, PartialsError, Path, Paths, Random, Scheme, ShapeError, Sharing, Slot, Value,
-    check_weight,
+    Binding, ConfigError, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey,
+    OutputError, PartialsError, Path, Paths, ProvenOutput, Random, Scheme, ShapeError, Sharing,
+    Slot, Value, check_weight,
 };
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
@@ -178,10 +178,10 @@ impl Function for Ideal {
         committee: &Holders,
         point: &Point,
         tokens: &BTreeMap<Party, Token>,
-    ) -> Result<Combined<Self>, PartialsError> {
+    ) -> Result<ProvenOutput<Self>, PartialsError> {
         check_weight::<Self>(committee, tokens)?;
         Self::verify(committee, point, tokens)?;
-        Ok(Combined { output: *point, proof: () })
+        Ok(ProvenOutput { output: *point, proof: () })
     }
 
     fn prove(_: &Holders, _: &Point, _: &BTreeMap<Party, Token>) -> Option<()> {
@@ -201,9 +201,9 @@ impl Function for Ideal {
         _: &Holders,
         point: &Point,
         shown: &Point,
-    ) -> Result<Combined<Self>, OutputError> {
+    ) -> Result<ProvenOutput<Self>, OutputError> {
         let right = shown == point;
-        right.then_some(Combined { output: *point, proof: () }).ok_or(OutputError::False)
+        right.then_some(ProvenOutput { output: *point, proof: () }).ok_or(OutputError::False)
     }
 
     fn check_binding(_: &Holders, _: Path, _: Binding) -> Result<(), ConfigError> {

@@ -99,7 +99,7 @@ impl<E: Engine, S: Scheme> Member<E, S> {
     pub(super) fn new(
         terms: &Terms,
         (me, hand): (Party, &Hand<S>),
-        (engine, past): (E, prefinal_engine::Past),
+        (engine, past): (E, prefinal_engine::PastVotes),
         PastLife { life, mut records }: PastLife,
         carries: bool,
     ) -> Result<Self, ConfigError> {

@@ -25,8 +25,8 @@ use crate::known::CheckedPartials;
 use crate::legible::Legible;
 use crate::lives::Lives;
 use crate::seating::Seating;
-use prefinal_engine::{Engine, Past};
-use prefinal_registry::Listed;
+use prefinal_engine::{Engine, PastVotes};
+use prefinal_registry::NamedEngine;
 use prefinal_validator::setup::{self, Identity, Setup};
 
 /// Time for an engine whose rounds have grown long, and for a beacon that asks again and again.
@@ -82,7 +82,7 @@ impl<S: Forge> Table<S> {
     }
 
     /// Starts an engine behind its records, as a validator does.
-    fn start<E: Listed>(&self) -> Start<E> {
+    fn start<E: NamedEngine>(&self) -> Start<E> {
         let (setup, identities) = (Arc::clone(&self.setup), Arc::clone(&self.identities));
         Box::new(move |party: Party, records| {
             let identity = identities.get(party.index());
@@ -118,8 +118,9 @@ impl<S: Forge> Table<S> {
                 let world = Arc::new(Mutex::new(world));
                 let terms = self.terms::<Permissive>(style.binding, style.declared(), without)?;
                 let told = Arc::clone(&world);
-                let start: Start<Permissive> =
-                    Box::new(move |party, _| Ok((Permissive::new(party, &told), Past::default())));
+                let start: Start<Permissive> = Box::new(move |party, _| {
+                    Ok((Permissive::new(party, &told), PastVotes::default()))
+                });
                 self.play_on::<Permissive>(seed, draw, terms, (start, Some(world)))
             }
         }

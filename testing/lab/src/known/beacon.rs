@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use ::prefinal_beacon::{
-    Combined, Finding, Function, Job, Message, PartialsError, Path, Verdict, Work,
+    Finding, Function, Job, Message, PartialsError, Path, ProvenOutput, Verdict, Work,
 };
 use ::prefinal_beacon::{Slot, Value};
 use prefinal_crypto_core::access::Party;
@@ -72,7 +72,7 @@ impl<S: Function> CheckedPartials<S> {
             return verdict;
         };
         let Some(proof) = S::prove(committee, job.input(), partials) else { return job.run() };
-        job.verdict(Finding::Combined(Ok(Box::new(Combined { output, proof }))))
+        job.verdict(Finding::Combined(Ok(Box::new(ProvenOutput { output, proof }))))
     }
 
     fn lane(&mut self, key: (Slot, Path, Option<Value>)) -> &mut Lane<S> {

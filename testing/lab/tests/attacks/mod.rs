@@ -16,7 +16,7 @@ use prefinal_pvss_dkg::{Dealing, Dkg};
 use prefinal_sim::Seat;
 use prefinal_sim::rule::{self, Letter};
 use prefinal_validator::keygen::{Job, Verdict};
-use prefinal_validator::scheme::Keyed;
+use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::{self, Algorithm, FIRST, Identity};
 use prefinal_validator::transaction::{self, SignedKeys};
 use rand_chacha::ChaCha20Rng;

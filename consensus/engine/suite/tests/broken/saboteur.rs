@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use prefinal_engine::{Block, Config, Effect, Engine, Input, Launch, Member, Output, Past, Quorum};
+use prefinal_engine::{
+    Block, Config, Effect, Engine, Input, Launch, Member, Output, PastVotes, Quorum,
+};
 use prefinal_protocol::{Instant, Party, Slot, Value, View};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
@@ -242,7 +244,7 @@ impl<E: Launch, const G: bool> Launch for Broken<E, G> {
         mut config: Config<E::PublicKey>,
         (key, wrong): Self::SecretKey,
         mut records: Vec<E::Record>,
-    ) -> Result<(Self, Past), E::StartError> {
+    ) -> Result<(Self, PastVotes), E::StartError> {
         static STARTS: AtomicU64 = AtomicU64::new(0);
         if wrong == Wrong::CountsHeads {
             let equal = |member: Member<_>| Member { stake: Stake::new(1), ..member };

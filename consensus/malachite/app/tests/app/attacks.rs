@@ -244,7 +244,7 @@ async fn a_damaged_log_of_votes_is_reported_and_nothing_is_signed() {
     let node = start(&plan, 0, home.path(), &addresses).await;
     let file = home.path().join("consensus.wal");
     let long = async {
-        while std::fs::metadata(&file).map_or(0, |about| about.len()) < 150 {
+        while std::fs::metadata(&file).map_or(0, |about| about.len()) < 60 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

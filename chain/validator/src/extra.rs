@@ -30,7 +30,7 @@ pub struct Basis<'a> {
 }
 
 /// A list of channels that need no key generation.
-pub trait Beside: Channels {
+pub trait ExtraChannels: Channels {
     /// The channels of the first epoch. This list begins at `channel`; `records` are the records of all
     /// channels.
     ///
@@ -49,7 +49,7 @@ pub trait Beside: Channels {
     fn next(basis: &Basis<'_>) -> Result<Vec<Self::Config>, HaltError>;
 }
 
-impl Beside for () {
+impl ExtraChannels for () {
     fn begin(_: &Basis<'_>, _: Channel, _: &[Record]) -> Result<(), HaltError> {
         Ok(())
     }
@@ -60,7 +60,7 @@ impl Beside for () {
 }
 
 /// Certificates on the value of each slot, in front of the channels of `L`.
-impl<L: Beside> Beside for (MultiSig, L) {
+impl<L: ExtraChannels> ExtraChannels for (MultiSig, L) {
     fn begin(
         basis: &Basis<'_>,
         channel: Channel,
