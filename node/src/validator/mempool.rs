@@ -22,11 +22,14 @@ pub(crate) enum MempoolError {
     Full { waiting: usize, limit: usize },
 }
 
+/// The transactions of each party, oldest first.
+type Queues = BTreeMap<Party, VecDeque<Arc<[u8]>>>;
+
 /// What waits, oldest first, each transaction once. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Mempool {
     longest: usize,
-    queues: Arc<Mutex<BTreeMap<Party, VecDeque<Arc<[u8]>>>>>,
+    queues: Arc<Mutex<Queues>>,
 }
 
 impl Mempool {
@@ -89,7 +92,7 @@ impl Mempool {
         self.lock().values().map(bytes).sum()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Party, VecDeque<Arc<[u8]>>>> {
+    fn lock(&self) -> MutexGuard<'_, Queues> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -115,7 +118,9 @@ mod tests {
         let mempool = Mempool::new(100);
         let [one, two, three] =
             [(1, 60), (2, 50), (3, 30)].map(|(byte, length)| transaction(byte, length));
-        [&one, &two, &three].map(|sent| mempool.submit(ONE, Arc::clone(sent)).unwrap());
+        for sent in [&one, &two, &three] {
+            mempool.submit(ONE, Arc::clone(sent)).unwrap();
+        }
         // Another copy of it is the same transaction.
         mempool.submit(TWO, Arc::clone(&one)).unwrap();
         assert_eq!(mempool.bytes(), 140);

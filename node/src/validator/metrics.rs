@@ -138,18 +138,7 @@ impl Metrics {
             "Faults of a peer, each with its evidence in the log",
             accusations.clone(),
         );
-        let journal = JournalMetrics {
-            records: Counter::default(),
-            bytes: Counter::default(),
-            sync: seconds(),
-        };
-        registry.register("journal_records", "Records written", journal.records.clone());
-        registry.register("journal_bytes", "Bytes of the records written", journal.bytes.clone());
-        registry.register(
-            "journal_sync_seconds",
-            "Time until records are durable",
-            journal.sync.clone(),
-        );
+        let journal = JournalMetrics::register(&mut registry);
         let state = Gauges::register(&mut registry);
         let links = LinkGauges::register(&mut registry);
         Self {
@@ -214,6 +203,21 @@ fn signed(number: u64) -> i64 {
 
 fn counted(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+impl JournalMetrics {
+    fn register(registry: &mut Registry) -> Self {
+        let journal =
+            Self { records: Counter::default(), bytes: Counter::default(), sync: seconds() };
+        registry.register("journal_records", "Records written", journal.records.clone());
+        registry.register("journal_bytes", "Bytes of the records written", journal.bytes.clone());
+        registry.register(
+            "journal_sync_seconds",
+            "Time until records are durable",
+            journal.sync.clone(),
+        );
+        journal
+    }
 }
 
 impl Gauges {

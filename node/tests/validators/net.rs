@@ -16,27 +16,27 @@ use tempfile::TempDir;
 use crate::relay::{self, Weather};
 
 /// How long something may take that takes seconds on an idle machine.
-pub const PATIENCE: Duration = Duration::from_secs(240);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The command under test.
-pub fn prefinal() -> Command {
+pub(crate) fn prefinal() -> Command {
     Command::new(env!("CARGO_BIN_EXE_prefinal"))
 }
 
 /// Runs a command to its end.
-pub fn run(arguments: &[&str]) -> Output {
+pub(crate) fn run(arguments: &[&str]) -> Output {
     prefinal().args(arguments).output().unwrap()
 }
 
 /// Homes and the processes that run on them. Whatever still runs is killed at the end.
-pub struct Net {
+pub(crate) struct Net {
     folder: TempDir,
     processes: BTreeMap<usize, Child>,
 }
 
 impl Net {
     /// Homes of so many validators; `more` is what else `prefinal testnet` is asked for.
-    pub fn make(validators: usize, more: &[&str]) -> Self {
+    pub(crate) fn make(validators: usize, more: &[&str]) -> Self {
         let folder = tempfile::Builder::new().prefix("pf").tempdir().unwrap();
         let (count, out) = (validators.to_string(), folder.path().join("net"));
         let line = ["testnet", "--validators", &count, "--out", out.to_str().unwrap()];
@@ -45,20 +45,20 @@ impl Net {
         Self { folder, processes: BTreeMap::new() }
     }
 
-    pub fn home(&self, validator: usize) -> PathBuf {
+    pub(crate) fn home(&self, validator: usize) -> PathBuf {
         self.folder.path().join("net").join(format!("validator-{validator}"))
     }
 
-    pub fn config(&self, validator: usize) -> Config {
+    pub(crate) fn config(&self, validator: usize) -> Config {
         Folder::new(self.home(validator)).read_config().unwrap()
     }
 
-    pub fn set_config(&self, validator: usize, config: &Config) {
+    pub(crate) fn set_config(&self, validator: usize, config: &Config) {
         fs::write(self.home(validator).join("config.toml"), config.to_text()).unwrap();
     }
 
     /// Lets all traffic between two validators pass through a relay with this weather. Before they start.
-    pub async fn distance(&self, one: usize, other: usize, weather: &Arc<Weather>) {
+    pub(crate) async fn distance(&self, one: usize, other: usize, weather: &Arc<Weather>) {
         for (from, to) in [(one, other), (other, one)] {
             let (mut config, target) = (self.config(from), self.config(to));
             let name: prefinal_home::Name = format!("validator-{to}").parse().unwrap();
@@ -73,11 +73,11 @@ impl Net {
         }
     }
 
-    pub fn log(&self, validator: usize) -> PathBuf {
+    pub(crate) fn log(&self, validator: usize) -> PathBuf {
         self.home(validator).join("log")
     }
 
-    pub fn start(&mut self, validator: usize) {
+    pub(crate) fn start(&mut self, validator: usize) {
         let log = File::options().create(true).append(true).open(self.log(validator)).unwrap();
         let child = prefinal()
             .args(["run", "--home", self.home(validator).to_str().unwrap()])
@@ -90,26 +90,26 @@ impl Net {
     }
 
     /// As `kill -9`: nothing is written any more.
-    pub fn kill(&mut self, validator: usize) {
+    pub(crate) fn kill(&mut self, validator: usize) {
         let mut child = self.processes.remove(&validator).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
     }
 
     /// As a service manager ends it.
-    pub fn terminate(&mut self, validator: usize) -> ExitStatus {
+    pub(crate) fn terminate(&mut self, validator: usize) -> ExitStatus {
         let mut child = self.processes.remove(&validator).unwrap();
         let id = child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         child.wait().unwrap()
     }
 
-    pub fn running(&self) -> Vec<usize> {
+    pub(crate) fn running(&self) -> Vec<usize> {
         self.processes.keys().copied().collect()
     }
 
     /// Bytes of memory that a process has.
-    pub fn memory(&self, validator: usize) -> u64 {
+    pub(crate) fn memory(&self, validator: usize) -> u64 {
         let id = self.processes[&validator].id();
         let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -117,19 +117,19 @@ impl Net {
     }
 
     /// What `prefinal status` says; nothing if the validator does not answer.
-    pub fn status(&self, validator: usize) -> Option<Json> {
+    pub(crate) fn status(&self, validator: usize) -> Option<Json> {
         let home = self.home(validator);
         let asked = run(&["status", "--json", "--home", home.to_str().unwrap()]);
         asked.status.success().then(|| serde_json::from_slice(&asked.stdout).unwrap())
     }
 
     /// The next slot to be revealed; zero before there are keys, or if the validator does not answer.
-    pub fn head(&self, validator: usize) -> u64 {
+    pub(crate) fn head(&self, validator: usize) -> u64 {
         self.status(validator).and_then(|status| status["head"].as_u64()).unwrap_or(0)
     }
 
     /// Waits until something holds; says what the validators have logged if it never does.
-    pub fn wait(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
+    pub(crate) fn wait(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !holds(self) {
             let ended = self
@@ -152,14 +152,14 @@ impl Net {
 
     /// Waits until all of these have values of this many slots beyond where the furthest of them is now. Before there
     /// is a key, the slots that make it count as well.
-    pub fn advance(&mut self, validators: &[usize], slots: u64) {
+    pub(crate) fn advance(&mut self, validators: &[usize], slots: u64) {
         let now = validators.iter().map(|one| self.head(*one)).max().unwrap();
         let what = format!("{validators:?} reveal {slots} slots after {now}");
-        self.wait(&what, |net| validators.iter().all(|one| net.head(*one) >= now + slots + 1));
+        self.wait(&what, |net| validators.iter().all(|one| net.head(*one) > now + slots));
     }
 
     /// A validator's values as its file has them, checked by `prefinal verify` under its own key.
-    pub fn values(&self, validator: usize) -> (String, BTreeMap<u64, String>) {
+    pub(crate) fn values(&self, validator: usize) -> (String, BTreeMap<u64, String>) {
         let file = self.folder.path().join(format!("values-{validator}.json"));
         let home = self.home(validator);
         let exported =
@@ -178,7 +178,7 @@ impl Net {
 
     /// No round has two values, none is missing at anybody, and all have one key. Gives the key, and how many rounds
     /// all have.
-    pub fn agree(&self, validators: &[usize]) -> (String, u64) {
+    pub(crate) fn agree(&self, validators: &[usize]) -> (String, u64) {
         let all: Vec<_> = validators.iter().map(|one| self.values(*one)).collect();
         let (key, _) = &all[0];
         let last = all.iter().map(|(_, rounds)| *rounds.last_key_value().unwrap().0).min().unwrap();

@@ -25,17 +25,17 @@ const AGAIN: Duration = Duration::from_millis(200);
 const ON_THE_WAY: usize = 4096;
 
 /// The weather between two processes, which a test changes while they run.
-pub struct Weather {
+pub(crate) struct Weather {
     delay: Duration,
     /// Lost of a thousand packets.
     loss: AtomicU32,
     cut: AtomicBool,
     drawn: AtomicU64,
-    pub bytes: AtomicU64,
+    pub(crate) bytes: AtomicU64,
 }
 
 impl Weather {
-    pub fn new(delay: Duration, seed: u64) -> Arc<Self> {
+    pub(crate) fn new(delay: Duration, seed: u64) -> Arc<Self> {
         Arc::new(Self {
             delay,
             loss: AtomicU32::new(0),
@@ -45,11 +45,11 @@ impl Weather {
         })
     }
 
-    pub fn set_loss(&self, of_a_thousand: u32) {
+    pub(crate) fn set_loss(&self, of_a_thousand: u32) {
         self.loss.store(of_a_thousand, Ordering::Relaxed);
     }
 
-    pub fn set_cut(&self, cut: bool) {
+    pub(crate) fn set_cut(&self, cut: bool) {
         self.cut.store(cut, Ordering::Relaxed);
     }
 
@@ -75,7 +75,7 @@ impl Weather {
 }
 
 /// Relays TCP to a target, and says where it listens.
-pub async fn tcp(target: SocketAddr, weather: Arc<Weather>) -> io::Result<SocketAddr> {
+pub(crate) async fn tcp(target: SocketAddr, weather: Arc<Weather>) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
     tokio::spawn(async move {
@@ -134,7 +134,7 @@ async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, weather: &Weathe
 
 /// Relays datagrams to a target, and says where it listens. Each sender gets a socket of its own towards the
 /// target, so that answers find back.
-pub async fn udp(target: SocketAddr, weather: Arc<Weather>) -> io::Result<SocketAddr> {
+pub(crate) async fn udp(target: SocketAddr, weather: Arc<Weather>) -> io::Result<SocketAddr> {
     let near = Arc::new(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?);
     let address = near.local_addr()?;
     tokio::spawn(async move {

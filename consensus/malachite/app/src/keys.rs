@@ -129,3 +129,82 @@ impl Signer<Tendermint> for Keys {
         Ok(self.key.prove_peer(&peer))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use malachitebft_core_types::Round;
+    use prefinal_malachite::{Address, Block, BlockId, Member};
+    use prefinal_protocol::{ChainId, Context, EpochId, Party};
+    use prefinal_weighted_rounding::Stake;
+
+    use super::*;
+
+    fn keys(epoch: u64) -> Keys {
+        let key = SecretKey::from_seed([1; 32]);
+        let context = Context { chain: ChainId::new([1; 32]), epoch: EpochId::new(epoch) };
+        let member = Member { key: key.public_key(), stake: Stake::new(1) };
+        let committees = Committees::default();
+        let validators = Validators::new(&context, &[member]).unwrap();
+        committees.note(Height::new(5), validators.clone());
+        committees.note(Height::new(6), validators);
+        Keys { key, committees }
+    }
+
+    fn valid(result: Result<VerificationResult, Error>) -> bool {
+        result.unwrap().is_valid()
+    }
+
+    #[tokio::test]
+    async fn an_extension_holds_for_its_vote_alone() {
+        let keys = keys(0);
+        let checks = Checks { committees: keys.committees.clone() };
+        let (height, voter) = (Height::new(5), Address::new(Party::new(0)));
+        let block = BlockId::new([3; 32]);
+        let scope = VoteExtensionScope::new(height, Round::ZERO, block, voter);
+        let signed = keys.sign_vote_extension(scope.clone(), vec![1, 2]).await.unwrap();
+        let (bytes, signature, key) = (signed.message, signed.signature, keys.key.public_key());
+        let check = async |scope: &VoteExtensionScope<Tendermint>, bytes: &Vec<u8>| {
+            valid(checks.verify_signed_vote_extension(scope, bytes, &signature, &key).await)
+        };
+        assert!(check(&scope, &bytes).await);
+        assert!(!check(&scope, &vec![1, 3]).await);
+        for other in [
+            VoteExtensionScope::new(Height::new(6), Round::ZERO, block, voter),
+            VoteExtensionScope::new(height, Round::new(1), block, voter),
+            VoteExtensionScope::new(height, Round::ZERO, BlockId::new([4; 32]), voter),
+            VoteExtensionScope::new(height, Round::ZERO, block, Address::new(Party::new(1))),
+        ] {
+            assert!(!check(&other, &bytes).await);
+        }
+        let other = SecretKey::from_seed([2; 32]).public_key();
+        let by_other = checks.verify_signed_vote_extension(&scope, &bytes, &signature, &other);
+        assert!(!valid(by_other.await));
+    }
+
+    #[tokio::test]
+    async fn votes_and_proposals_hold_for_their_committee_alone() {
+        let (ours, theirs) = (keys(0), keys(1));
+        let key = ours.key.public_key();
+        let (height, voter) = (Height::new(5), Address::new(Party::new(0)));
+        let vote =
+            precommit(&VoteExtensionScope::new(height, Round::ZERO, BlockId::new([3; 32]), voter));
+        let block = Block::new(height, vec![]);
+        let (round, pol_round) = (Round::ZERO, Round::Nil);
+        let proposal = Proposal { height, round, pol_round, proposer: voter, block };
+        let signed = ours.sign_vote(vote.clone()).await.unwrap().signature;
+        let proposed = ours.sign_proposal(proposal.clone()).await.unwrap().signature;
+        for (committees, holds) in [(ours.committees, true), (theirs.committees, false)] {
+            let checks = Checks { committees };
+            let result = checks.verify_signed_vote(&vote, &signed, &key).await;
+            assert_eq!(valid(result), holds);
+            let result = checks.verify_signed_proposal(&proposal, &proposed, &key).await;
+            assert_eq!(valid(result), holds);
+            // Signatures of one kind are none of the other.
+            assert!(!valid(checks.verify_signed_vote(&vote, &proposed, &key).await));
+            assert!(!valid(checks.verify_signed_proposal(&proposal, &signed, &key).await));
+            let unknown = Vote { height: Height::new(9), ..vote.clone() };
+            assert!(checks.verify_signed_vote(&unknown, &signed, &key).await.is_err());
+        }
+    }
+}

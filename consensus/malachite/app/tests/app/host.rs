@@ -148,6 +148,8 @@ pub(crate) struct TestHost {
     pub(crate) log: Log,
     /// Bytes of each transaction that is proposed.
     pub(crate) payload: usize,
+    /// Bytes that its extensions have more than others'.
+    pub(crate) padding: usize,
     /// Dies where the crash tests want it.
     pub(crate) dies: Option<Death>,
 }
@@ -167,7 +169,7 @@ pub(crate) enum Death {
 impl TestHost {
     pub(crate) fn new(me: u32, plan: &Plan, home: &Path) -> Self {
         let log = Log::open(&Self::path(home));
-        Self { me, plan: plan.clone(), log, payload: 32, dies: None }
+        Self { me, plan: plan.clone(), log, payload: 32, padding: 0, dies: None }
     }
 
     pub(crate) fn path(home: &Path) -> PathBuf {
@@ -195,7 +197,9 @@ impl Host for TestHost {
         self.die(Death::BeforeRecord(height.get()));
         self.log.add(Line::Prefinalized(height.get(), block.to_string()));
         self.die(Death::AfterRecord(height.get()));
-        extension(self.me, height, block)
+        let mut bytes = extension(self.me, height, block);
+        bytes.resize(bytes.len() + self.padding, 0);
+        bytes
     }
 
     fn voted(&self, height: Height, block: BlockId) {

@@ -3,7 +3,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use prefinal_malachite::Height;
+use prefinal_malachite::{Height, MAX_EXTENSION};
 use prefinal_malachite_app::{App, Options, State, verify};
 use prefinal_protocol::Party;
 use tempfile::TempDir;
@@ -169,6 +169,8 @@ async fn a_member_joins_and_another_leaves_while_all_run() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_height_takes_at_least_its_time_and_the_engine_tells_where_it_is() {
     let (plan, home, addresses) = (Plan::equal(1), TempDir::new().unwrap(), ports(1));
+    let tasks = tokio::runtime::Handle::current().metrics();
+    let before = tasks.num_alive_tasks();
     let host = TestHost::new(0, &plan, home.path());
     let log = host.log.clone();
     let mut options = options(&plan, 0, home.path(), &addresses);
@@ -186,6 +188,42 @@ async fn a_height_takes_at_least_its_time_and_the_engine_tells_where_it_is() {
     let store = app.store().clone();
     within(app.stop()).await.unwrap();
     assert_eq!(store.last().unwrap_err().code(), "store-closed");
+    // What was connected is told so first.
+    let ended = async {
+        while tasks.num_alive_tasks() > before {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    within(ended).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_host_gives_beyond_the_limits_is_left_out() {
+    let (plan, home, addresses) = (Plan::equal(1), TempDir::new().unwrap(), ports(1));
+    let mut host = TestHost::new(0, &plan, home.path());
+    (host.payload, host.padding) = (1000, MAX_EXTENSION);
+    let log = host.log.clone();
+    let mut options = options(&plan, 0, home.path(), &addresses);
+    options.max_block_bytes = 1003;
+    let app = App::start(options.clone(), host.clone()).await.unwrap();
+    within(log.reach(2)).await;
+    let decision = |app: &App, height| app.store().get(Height::new(height)).unwrap().unwrap();
+    let decided = decision(&app, 2);
+    assert!(decided.block.transactions().is_empty());
+    assert!(decided.extensions.iter().all(|(_, extension)| extension.message.is_empty()));
+    within(app.stop()).await.unwrap();
+
+    // At the limits, both are taken.
+    options.max_block_bytes = 1004;
+    host.padding = 0;
+    let last = log.lines().len();
+    let app = App::start(options, host).await.unwrap();
+    let height = u64::try_from(finalized(&log.lines()[..last]).len()).unwrap() + 1;
+    within(log.reach(height)).await;
+    let decided = decision(&app, height);
+    assert_eq!(decided.block.payload_bytes(), 1000);
+    assert!(decided.extensions.iter().all(|(_, extension)| !extension.message.is_empty()));
+    within(app.stop()).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
