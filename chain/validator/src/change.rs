@@ -30,7 +30,7 @@
 //! that case it needs no key and keeps its number, and a later change can give it stake again.
 //!
 //! **A newcomer** starts a [`Participant`](crate::Participant) from the genesis set-up, like all others, with
-//! its number to be as [`Identity::me`]. It follows the final blocks from the first slot on and judges the
+//! its number to be as [`Identity::me`](crate::setup::Identity::me). It follows the final blocks from the first slot on and judges the
 //! key generations in them, so it knows the finalized sum of the dealings for its first epoch, and opens its
 //! shares from it like any other party. It runs no beacon for epochs that do not know its number, so its
 //! values begin with its first epoch. If the number turns out to be another party's, it halts

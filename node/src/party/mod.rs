@@ -1,7 +1,7 @@
 //! One party as a task: messages, verdicts and deadlines in, outputs carried out in their order.
 //!
 //! Jobs run on the runtime's blocking threads, of which there are as many as cores, and links decode;
-//! the task itself only hands over to its [`validator`], encodes, and waits for its journal if that
+//! the task itself only hands over to its [`prefinal_validator`], encodes, and waits for its journal if that
 //! is a file.
 //!
 //! Dealing takes long, and a party's vote must not wait for a hundred others to deal: dealings are made one

@@ -22,6 +22,7 @@ pub trait Host: Send + Sync + 'static {
     fn validators(&self, height: Height) -> impl Future<Output = Validators> + Send;
 
     /// This party is about to precommit the block in round 0. The answer is the extension; empty for none.
+    /// Members without stake vote too and are asked.
     ///
     /// What it depends on must be durable when the future ends, and the same question must get the same
     /// answer in every life. Nothing of it may leave by another way before [`Self::voted`].

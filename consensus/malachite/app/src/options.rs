@@ -50,7 +50,8 @@ pub struct Options {
     pub status_interval: Duration,
 }
 
-/// Limits on connections.
+/// Limits on connections. There is no limit on all of them together, so that a committee of any size can
+/// connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
     /// Connections that one address may open to this party.
@@ -60,7 +61,8 @@ pub struct ConnectionLimits {
     /// How long an address that closed a connection must wait before the next. Addresses of [`Options::peers`]
     /// need not wait.
     pub reconnect_after: Duration,
-    /// Whether only [`Options::peers`] may connect.
+    /// Whether only [`Options::peers`] may stay connected. A peer that connects first is known as one of them
+    /// when this party has connected to its address too.
     pub peers_only: bool,
 }
 
