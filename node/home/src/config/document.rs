@@ -133,7 +133,7 @@ pub const KEYS: &[DocumentedKey] = &[
         "log",
         "filter",
         "off, error, warn, info, debug or trace; for parts of the program such as\n\
-         info,prefinal_net=debug.",
+         info,prefinal_net=debug. arc_malachitebft is the engine.",
         "\"info\"",
     ),
     key("log", "format", "text for people, json for programs.", "\"text\""),

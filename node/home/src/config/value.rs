@@ -113,7 +113,8 @@ impl LogFilter {
 
 impl Default for LogFilter {
     fn default() -> Self {
-        Self("info".to_owned())
+        // The engine tells of every vote.
+        Self("info,arc_malachitebft=warn,libp2p=warn".to_owned())
     }
 }
 
