@@ -191,7 +191,7 @@ impl Malachite {
             committee,
             config,
             secret,
-            process: Process::Idle(Box::new(state)),
+            process: Process::Idle(State::new(state)),
             tasks: VecDeque::new(),
             outputs: VecDeque::new(),
             now: Instant::START,

@@ -4,7 +4,9 @@
 //! effects are answered at once. `ExtendVote` is not: the beacon is asked first, through the outputs of
 //! a machine. So the coroutine owns its state while it runs, can be put aside in the middle, and gives
 //! the state back when it ends.
+use std::any::Any;
 use std::future::Future;
+use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
 
 use genawaiter::GeneratorState;
@@ -13,7 +15,40 @@ use malachitebft_core_consensus::{self as consensus, Effect, Error, Resume};
 
 use crate::context::Tendermint;
 
-pub(crate) type State = Box<consensus::State<Tendermint>>;
+/// The consensus, with what it counts of itself.
+///
+/// Nobody reads the counts here, but they must be the same from input to input. Their type depends on a feature of
+/// Malachite, which is on if a program also holds its network.
+pub(crate) struct State {
+    consensus: Box<consensus::State<Tendermint>>,
+    counts: Option<Box<dyn Any + Send>>,
+}
+
+impl State {
+    pub(crate) fn new(consensus: consensus::State<Tendermint>) -> Self {
+        Self { consensus: Box::new(consensus), counts: None }
+    }
+
+    /// The counts of the inputs before, or new ones.
+    fn take_counts<T: Default + 'static>(&mut self) -> T {
+        let counts = self.counts.take().and_then(|counts| counts.downcast().ok());
+        counts.map_or_else(T::default, |counts| *counts)
+    }
+}
+
+impl Deref for State {
+    type Target = consensus::State<Tendermint>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.consensus
+    }
+}
+
+impl DerefMut for State {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.consensus
+    }
+}
 
 /// The state, and how the input ended.
 type Finished = (State, Result<(), Error<Tendermint>>);
@@ -35,10 +70,9 @@ impl Routine {
         let run = |co: Co<Effect<Tendermint>, Resume<Tendermint>>| -> Running {
             Box::pin(async move {
                 let mut state = state;
-                // Nobody reads them here. Their type depends on a feature of Malachite, which is on if a
-                // program also holds its network.
-                let metrics = Default::default();
-                let ended = consensus::handle(co, &mut state, &metrics, input).await;
+                let counts = state.take_counts();
+                let ended = consensus::handle(co, &mut state.consensus, &counts, input).await;
+                state.counts = Some(Box::new(counts));
                 (state, ended)
             })
         };
