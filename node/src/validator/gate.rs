@@ -64,8 +64,11 @@ fn early(message: &Message) -> Option<Slot> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use prefinal_beacon::Bls;
+    use prefinal_crypto_core::bls::Domain;
+    use prefinal_crypto_core::bls::min_sig::SecretKey;
     use prefinal_crypto_core::context::EpochId;
+    use rand_chacha::ChaCha20Rng;
+    use rand_core::SeedableRng;
 
     use super::*;
 
@@ -74,9 +77,11 @@ mod tests {
     }
 
     fn partial(path: Path, number: u64) -> Message {
-        let partial =
-            borsh::from_slice::<<Bls as prefinal_beacon::Function>::Partial>(&[0, 0, 0, 0])
-                .unwrap();
+        // One point: any signature is one.
+        let point =
+            SecretKey::random(&mut ChaCha20Rng::from_seed([1; 32])).sign(Domain::BASIC, b"");
+        let bytes = [1_u32.to_le_bytes().as_slice(), &point.to_bytes()].concat();
+        let partial = borsh::from_slice(&bytes).unwrap();
         let message = BeaconMessage::Partial { path, slot: slot(number), value: None, partial };
         Message::one(EpochId::new(0), OneOf::First(message))
     }
