@@ -84,10 +84,11 @@ const SATELLITES: [&str; 9] = [
 ];
 
 /// Fuzz targets, by twos that run at once.
-const FUZZ: [[&str; 2]; 6] = [
+const FUZZ: [[&str; 2]; 7] = [
     ["aggregate", "bytes"],
     ["certificate", "dealing"],
     ["decode", "encryption"],
+    ["engine", "home"],
     ["field", "protocol"],
     ["solve", "threshold"],
     ["timelock", "wvuf"],
