@@ -79,7 +79,7 @@ impl Machine {
         fs::write(folder.join(FILE), lines.collect::<String>())
     }
 
-    /// Names and values.
+    /// What is known of the machine: names and values.
     #[must_use]
     pub fn facts(&self) -> &[(String, String)] {
         &self.0

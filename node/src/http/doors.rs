@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_most_makes_room_when_all_is_taken() {
+    fn a_client_that_holds_most_makes_room_when_all_is_taken() {
         let doors = Doors::new(limits(4, 3));
         let many: Vec<_> = (0..3).map(|_| enter(&doors, "192.0.2.1").unwrap()).collect();
         let (_one, mut closed) = enter(&doors, "192.0.2.2").unwrap();

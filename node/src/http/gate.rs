@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_too_often_waits_and_nobody_else_does() {
+    fn a_client_that_asks_too_often_waits_and_nobody_else_does() {
         let (rates, now) = (rates(), Instant::now());
         let admitted = (0..1000).filter(|_| rates.admits(address(1), now)).count();
         assert_eq!(admitted, 200);

@@ -83,7 +83,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 
-pub use self::board::{Board, SlotReport, Way, genesis};
+pub use self::board::{Board, PathWaits, SlotReport, genesis};
 pub use self::content::takes_gzip;
 use self::doors::Doors;
 pub use self::doors::Limits;
