@@ -49,7 +49,7 @@ impl<T: Send + 'static> Thread<T> {
     }
 }
 
-/// Who wants to hear of progress: called with the number of steps since the last time, as `tqdm.update`
+/// The callback for progress: called with the number of steps since the last time, as `tqdm.update`
 /// is.
 pub(crate) struct Progress<'py>(Option<Bound<'py, PyAny>>);
 

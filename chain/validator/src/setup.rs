@@ -448,7 +448,7 @@ impl Identity {
 }
 
 /// Draws the secrets of a whole committee from one number and makes its set-up. For demonstrations and
-/// tests: who knows the number knows every secret.
+/// tests: anybody that knows the number knows every secret.
 ///
 /// # Errors
 /// If the plan's parts do not fit together.

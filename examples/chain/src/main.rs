@@ -32,9 +32,9 @@ const STAKES: [[u128; 6]; 2] = [[18, 24, 20, 20, 18, 0], [18, 24, 20, 0, 18, 20]
 /// The slot whose block names the second committee.
 const SECOND_COMMITTEE: NonZeroU64 = NonZeroU64::new(20).unwrap();
 const PACE: Duration = Duration::from_millis(60);
-/// Who is killed once the cheat is accused, and back three values later.
+/// The party that is killed once the cheat is accused, and back three values later.
 const KILLED: usize = 2;
-/// Who sends false partials.
+/// The party that sends false partials.
 const CHEAT: usize = 0;
 /// Values to see under the second committee.
 const ENOUGH: u64 = 5;

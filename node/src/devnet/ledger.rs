@@ -55,7 +55,7 @@ pub(super) struct Ledger<S: NamedScheme> {
     choice: Algorithm,
     /// How many slots from the first on use the slow path alone.
     slow_only: u64,
-    /// Who is in the committee of each epoch that the run has.
+    /// The members of each epoch's committee, as far as the run has them.
     members: Vec<BTreeSet<Party>>,
     terms: BTreeMap<EpochId, Term<S>>,
     rows: BTreeMap<Slot, Row<S>>,

@@ -270,7 +270,7 @@ mod tests {
         let (first, mut first_closed) = enter(&doors, "192.0.2.1").unwrap();
         let (second, mut second_closed) = enter(&doors, "192.0.2.1").unwrap();
         let (_other, mut other_closed) = enter(&doors, "192.0.2.2").unwrap();
-        // Who has waited for an answer since is not the one that was idle longest.
+        // A client that has waited for an answer since is not the one that was idle longest.
         drop(first.busy());
         let (third, _third_closed) = enter(&doors, "192.0.2.1").unwrap();
         assert!(

@@ -62,7 +62,7 @@ impl FinalityVote {
     }
 }
 
-/// Who has voted for what by now, and what is final.
+/// The votes so far, and what they make final.
 #[derive(Clone, Debug)]
 pub(crate) struct Finality {
     stakes: Vec<u128>,

@@ -504,7 +504,7 @@ fn chaos<S: Lab>(seed: u64) {
     for crashing in [seat(5), seat(6)] {
         run.simulation.crash_after_records(crashing, 1 + dice.below(80)).unwrap();
     }
-    // Who has crashed at a record comes back, whenever that was.
+    // A party that has crashed at a record comes back, whenever that was.
     for _ in 0..800 {
         run.run_for(ms(20));
         for one in [seat(5), seat(6)] {

@@ -81,7 +81,7 @@ impl Draw {
         twins.map(|(party, _)| *party).collect()
     }
 
-    /// Who is faulty.
+    /// The faulty parties.
     pub(super) fn faulty(&self) -> BTreeSet<Party> {
         self.vices.keys().copied().collect()
     }
