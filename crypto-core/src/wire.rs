@@ -52,7 +52,7 @@ use alloc::vec::Vec;
 use borsh::BorshSerialize;
 
 pub use self::kind::Kind;
-pub use self::reader::{Reader, Trailing, Truncated};
+pub use self::reader::{Reader, TrailingBytes, Truncated};
 use crate::curve::DecodeError;
 
 /// The version of the format. There is only this one.
@@ -160,8 +160,8 @@ impl From<Truncated> for WireError {
     }
 }
 
-impl From<Trailing> for WireError {
-    fn from(Trailing { at, got }: Trailing) -> Self {
+impl From<TrailingBytes> for WireError {
+    fn from(TrailingBytes { at, got }: TrailingBytes) -> Self {
         Self::Trailing { at, got }
     }
 }

@@ -76,7 +76,7 @@ objects! {
     TimelockMinPk: timelock::Ciphertext<MinPk, 32>;
 }
 
-/// What has no wire format of its own.
+/// What has no wire format by itself.
 fn plain(decoder: u8, bytes: &[u8]) {
     match decoder % 12 {
         0 => canonical::<Scalar>(bytes),

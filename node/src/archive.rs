@@ -4,7 +4,7 @@
 //! party ── value ──► archive, durable ──► the party's own note that it has shown the slot
 //! ```
 //! In this order no value can be lost: a slot that no party will show again is in the archive. It is a file
-//! of its own beside the parties' journals, in the same store, and it says when the chain began: rounds
+//! beside the parties' journals, in the same store, and it says when the chain began: rounds
 //! keep their times, and the chain its name. The newest [`KEPT`] values are kept.
 //!
 //! The parties' own records are in [`crate::journal`]; [`crate::http`] serves the values.

@@ -95,7 +95,7 @@ pub enum Parties {
     Exactly(usize),
     /// As many as usual, or all if there are fewer.
     AtMost(usize),
-    /// All with stake.
+    /// All parties that have stake.
     All,
 }
 

@@ -1,7 +1,7 @@
 //! A validator's journal: which of its outputs are records, and where they are kept.
 //!
-//! Without a folder parties live and die together, and nothing is kept. In a folder, each party has a file
-//! of its own, and the same command goes on where the last one ended, however that ended. Files are whole
+//! Without a folder parties live and die together, and nothing is kept. In a folder, each party has one
+//! file, and the same command goes on where the last one ended, however that ended. Files are whole
 //! or not there; each knows whose it is, so that a committee with another table, seed or scheme does not go
 //! on with them.
 //!
@@ -24,6 +24,7 @@ pub type JournaledValidator<S, E> = Journaled<Validator<S, E>, AnyJournal>;
 /// Why a committee's journals are of no use. An operator reads it: it says which file of which party,
 /// and what to do.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FolderError {
     /// Those parties would begin again with the keys of an earlier life, and could sign and release twice.
     #[error(
@@ -38,7 +39,7 @@ pub enum FolderError {
         missing: usize,
         /// How many there should be.
         parties: usize,
-        /// Whose is missing.
+        /// The first party whose journal is missing.
         first: Party,
     },
     /// One of them fails.
@@ -46,7 +47,7 @@ pub enum FolderError {
     Journal {
         /// The file.
         file: PathBuf,
-        /// Whose it is.
+        /// The party that it belongs to.
         party: Party,
         /// What is wrong with it.
         cause: JournalError,
@@ -74,11 +75,23 @@ pub enum FolderError {
     Validator {
         /// The file.
         file: PathBuf,
-        /// Whose it is.
+        /// The party that it belongs to.
         party: Party,
-        /// What it says.
+        /// Why it does not start.
         cause: StartError,
     },
+}
+
+impl FolderError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } | Self::NoValues { .. } => "journal-lost",
+            Self::Journal { cause, .. } | Self::Values { cause, .. } => cause.code(),
+            Self::Validator { cause, .. } => cause.code(),
+        }
+    }
 }
 
 /// What an operator can do.

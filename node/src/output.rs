@@ -93,14 +93,14 @@ pub(crate) enum Sink {
     File {
         /// What is there until then.
         draft: NamedTempFile,
-        /// Its name.
+        /// The path that it gets.
         path: PathBuf,
     },
     /// A device or a pipe, which is not to be replaced by a file.
     Stream {
         /// Open for writing.
         stream: File,
-        /// Its name.
+        /// The path that it gets.
         path: PathBuf,
     },
 }
@@ -183,7 +183,7 @@ impl Sink {
         }
     }
 
-    /// Its name.
+    /// The path that it gets.
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::File { path, .. } | Self::Stream { path, .. } => path,

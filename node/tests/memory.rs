@@ -1,6 +1,6 @@
 //! A devnet without an end keeps a bounded amount, however long it runs.
 //!
-//! A binary of its own, for its allocator counts. What is compared is bytes that are allocated and not
+//! A separate binary, for its allocator counts. What is compared is bytes that are allocated and not
 //! freed, at moments that slots give and no clock; the least of many moments, for messages under way come
 //! and go.
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]

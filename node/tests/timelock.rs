@@ -15,7 +15,7 @@ const SAID: &str = "The committee of round 1000 has spoken.\n";
 const SIGNATURE: &str = "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39";
 const OTHER: &str = "b33bf3667cbd5a82de3a24b4e0e9fe5513cc1a0e840368c6e31f5fcfa79bea03f73896b25883abf2853d10337fb8fa41";
 
-/// Runs in a folder of its own and gives exit code and what was said on stderr.
+/// Runs in a fresh folder and gives exit code and what was said on stderr.
 fn timelock(folder: &TempDir, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::cargo_bin("prefinal").expect("the command is built");
     command.current_dir(folder.path()).arg("timelock").args(arguments);

@@ -7,7 +7,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_crypto_core::curve::{Affine, G1Affine, G2Affine, Group, Scalar};
 use prefinal_crypto_core::secret::Secret;
-use prefinal_crypto_core::wire::{Trailing, Truncated};
+use prefinal_crypto_core::wire::{TrailingBytes, Truncated};
 use thiserror::Error;
 use zeroize::Zeroize;
 
@@ -87,8 +87,8 @@ impl From<Truncated> for DecodeError {
     }
 }
 
-impl From<Trailing> for DecodeError {
-    fn from(Trailing { at, got }: Trailing) -> Self {
+impl From<TrailingBytes> for DecodeError {
+    fn from(TrailingBytes { at, got }: TrailingBytes) -> Self {
         Self::Length { got: at.saturating_add(got), expected: at }
     }
 }

@@ -171,7 +171,7 @@ fn both_paths_give_one_output() {
 }
 
 #[test]
-fn whoever_was_absent_needs_the_aggregate_only() {
+fn a_party_that_was_absent_needs_the_aggregate_only() {
     let mut epoch = epoch(3, Some(FAST));
     let bytes = epoch.run().to_bytes();
     let aggregate = Aggregate::from_bytes(&epoch.config, &bytes).unwrap();

@@ -1,5 +1,5 @@
 //! Who computes where: dealings are the same bytes and verdicts on any number of threads. One test in a
-//! binary of its own, which runs without and with the feature `parallel`.
+//! separate binary, which runs without and with the feature `parallel`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use prefinal_crypto_core::access::Party;

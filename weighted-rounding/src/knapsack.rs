@@ -301,7 +301,7 @@ mod tests {
         let stakes: Vec<u128> = (1..=30u128).rev().map(|x| x * x * x + 7 * x).collect();
         let mut weights: Vec<u32> = (1..=24u32).rev().map(|weight| weight / 3 + 1).collect();
         let mut kept = Knapsack::new();
-        let (mut spent, mut anew) = (0, 0);
+        let (mut spent, mut afresh) = (0, 0);
         for round in 0..600 {
             match draw(8) {
                 0 if weights.len() < 30 => weights.push(1),
@@ -321,12 +321,12 @@ mod tests {
             kept.rebuild(&stakes, &weights, bound);
             let mut fresh = Knapsack::new();
             fresh.rebuild(&stakes, &weights, bound);
-            (spent, anew) = (spent + kept.cells() - before, anew + fresh.cells());
+            (spent, afresh) = (spent + kept.cells() - before, afresh + fresh.cells());
             let within = fresh.least.partition_point(|stake| *stake <= bound);
             assert_eq!(kept.least.get(..within), fresh.least.get(..within), "round {round}");
             assert_eq!(kept.largest_weight(bound), fresh.largest_weight(bound));
             assert!(kept.rungs.len() <= 24);
         }
-        assert!(spent * 10 < anew * 9, "{spent} of {anew} entries");
+        assert!(spent * 10 < afresh * 9, "{spent} of {afresh} entries");
     }
 }

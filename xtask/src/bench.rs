@@ -23,7 +23,7 @@ const MICRO: [&str; 8] =
     ["beacon", "flows", "heap", "primitives", "pvss", "rounding", "threshold", "wvuf"];
 /// Programs of the workspace that are one crate each.
 const CRATES: [&str; 2] = ["scale", "geo"];
-/// Below `benches/peers/`: a crate with a lock file of its own each.
+/// Below `benches/peers/`: crates with their own lock files.
 const PEERS: [&str; 5] = ["arkworks", "blsttc", "commonware", "fastcrypto", "ferveo"];
 /// Below `benches/peers/`: a script each.
 const SCRIPTS: [&str; 2] = ["noble", "python"];

@@ -371,7 +371,7 @@ fn what_may_panic_is_listed() {
     assert_eq!(found, listed);
 }
 
-/// Who reads a path finds the package that it is from. Python asks for the name of its module.
+/// A reader of a path finds the package that it is from. Python asks for the name of its module.
 #[test]
 fn libraries_are_called_as_their_packages() {
     let manifests = || files().into_iter().filter(|(name, _)| name.ends_with("Cargo.toml"));

@@ -1,4 +1,4 @@
-//! One version for all: crates, the Python package, the npm package. Who reads a version number in one
+//! One version for all: crates, the Python package, the npm package. A reader that sees a version number in one
 //! language finds the same code under it in another.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a test fails by panicking")]

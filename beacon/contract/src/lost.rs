@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_more_than_the_faulty_asks_all_others() {
+    fn a_party_that_holds_more_than_the_faulty_asks_all_others() {
         let heads = [(1, 50), (2, 60)];
         assert_eq!(after(&[40, 30, 20, 10], &heads), LostSlots::Unknown);
         let all = [(1, 50), (2, 60), (3, 70)];

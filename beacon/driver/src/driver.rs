@@ -39,7 +39,7 @@ pub enum StartError<E> {
 
 impl<E> StartError<E> {
     /// The error's code: stable, for programs; the text is for people and may change. A machine's own error has
-    /// a code of its own.
+    /// its own code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

@@ -219,12 +219,12 @@ fn a_verdict_that_comes_late_is_no_evidence_against_what_came_after_it<S: Instan
             }
         }
         assert_eq!(beacon.head(), slot(3));
-        let anew = jobs(&tell(&mut beacon, B, 3, right(B, 3)));
-        assert_eq!(anew.len(), 1);
+        let again = jobs(&tell(&mut beacon, B, 3, right(B, 3)));
+        assert_eq!(again.len(), 1);
         let outputs = raw_step(&mut beacon, ms(0), Input::Checked(stale[0].run()));
         assert!(accused(&outputs).is_empty(), "{:?}", accused(&outputs));
         let mut last = jobs(&outputs);
-        last.extend(jobs(&raw_step(&mut beacon, ms(0), Input::Checked(anew[0].run()))));
+        last.extend(jobs(&raw_step(&mut beacon, ms(0), Input::Checked(again[0].run()))));
         let outcomes = last
             .iter()
             .flat_map(|job| reveals(&raw_step(&mut beacon, ms(0), Input::Checked(job.run()))));

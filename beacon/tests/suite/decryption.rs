@@ -412,7 +412,7 @@ fn a_bad_share_is_found_among_good_ones() {
         let message = holders.message(D, Path::Slow, &batch);
         let outputs = step(&mut beacon, ms(0), received(D, message));
         assert_eq!(opened(&reveals(&outputs)[0].output)[1], Some(&b"sell"[..]));
-        // Who was caught is looked at alone from now on.
+        // A party that was caught is looked at alone from now on.
         let next = holders.two(2);
         follow(&mut beacon, &next);
         let message = holders.message(B, Path::Slow, &next);
@@ -528,7 +528,7 @@ fn configurations_that_would_leak_are_refused() {
     assert_eq!(error, ConfigError::Bounds);
 }
 
-/// Who was absent opens the slot with 48 bytes for each ciphertext, and believes nobody.
+/// A party that was absent opens the slot with 48 bytes for each ciphertext, and believes nobody.
 #[test]
 fn what_was_opened_is_shown_to_who_was_absent() {
     let holders = Holders::four(1017);

@@ -159,7 +159,7 @@ impl Net {
                     assert_eq!(number, owner(reveal.slot.get()), "another committee's slot");
                     self.reveals.entry(who).or_default().push(*reveal);
                 }
-                // Who holds no shares follows, and says nothing.
+                // A party that holds no shares follows, and says nothing.
                 // So does the one that came back, until it knows where the others are.
                 beacon::Effect::Refused(beacon::Refusal::Withheld(
                     Withheld::NoShares { .. } | Withheld::Lost { .. },
@@ -467,7 +467,7 @@ fn what_does_not_follow_is_refused() {
     );
 }
 
-/// Who asks late is answered from what was kept, as far as the history goes, with no secret left.
+/// A party that asks late is answered from what was kept, as far as the history goes, with no secret left.
 #[test]
 fn a_retired_epoch_answers_with_what_it_has_ready() {
     let who = Person(1);

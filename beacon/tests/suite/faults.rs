@@ -15,7 +15,7 @@ suite! {
     nothing_is_verified_before_it_can_suffice
     a_false_partial_is_found_dropped_and_accused_with_its_evidence
     wrong_partials_that_cancel_are_found
-    who_was_caught_is_checked_at_once_from_then_on
+    a_party_that_was_caught_is_checked_at_once_from_then_on
     what_arrives_during_a_job_is_kept_and_tried_next
     both_paths_check_at_once_and_the_first_wins
     partials_of_a_slot_with_output_are_not_verified
@@ -128,7 +128,7 @@ fn wrong_partials_that_cancel_are_found<S: Instance>() {
     assert_eq!(reveals(&outputs)[0].output, world.output(slot(1), None));
 }
 
-fn who_was_caught_is_checked_at_once_from_then_on<S: Instance>() {
+fn a_party_that_was_caught_is_checked_at_once_from_then_on<S: Instance>() {
     let world = seven::<S>();
     let mut beacon = world.beacon(A, &SLOW);
     // Kept before the party is caught, to be checked when it is.
@@ -424,7 +424,7 @@ fn one_blinding_for_both_paths_is_refused_with_its_keys() {
     }
 }
 
-/// A key of its own that came late and is not that of its secret: what it evaluates fails with every
+/// A late key that does not belong to its party's secret: what it evaluates fails with every
 /// batch, so it stops instead of trying for ever, and the others suffice without it.
 #[test]
 fn a_late_own_key_of_another_secret_is_noticed() {
@@ -529,7 +529,7 @@ fn configurations_that_contradict_themselves_are_refused<S: Instance>() {
     let fast = Sharing { secret: None, ..smaller.sharing(Path::Fast, A, Binding::Slot) };
     let uneven = Paths::FastAndSlow { slow: sharing(Path::Slow, A), fast, fast_from };
     assert_eq!(refuse(A, uneven), ConfigError::Members { slow: 4, fast: 3 });
-    // Each path has a key of its own, as of two key generations: there would be two outputs.
+    // Each path has its own key, as of two key generations: there would be two outputs.
     let other = World::<S>::four(315);
     let fast = other.sharing(Path::Fast, A, Binding::Slot);
     let apart = Paths::FastAndSlow { slow: sharing(Path::Slow, A), fast, fast_from };

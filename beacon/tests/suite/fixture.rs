@@ -239,7 +239,7 @@ pub(crate) fn finality(stakes: &[u128], quorum: u128) -> Finality {
     Finality::exact(&stakes, quorum).unwrap()
 }
 
-/// Shares the secret with a polynomial of its own.
+/// Shares the secret with a polynomial that is only for it.
 fn deal<S: Instance>(weights: &[u32], t: u32, secret: &Scalar, rng: &mut ChaCha20Rng) -> S::Dealt {
     let access = Access::new(weights).unwrap();
     let mut coefficients = vec![*secret];

@@ -22,7 +22,7 @@ suite! {
     work_ahead_is_a_few_jobs_for_a_slot
     a_false_partial_among_those_computed_ahead_is_found
     false_partials_that_cancel_are_found_though_computed_ahead
-    who_was_caught_is_not_expected
+    a_party_that_was_caught_is_not_expected
     portions_stay_small_though_partials_come_at_once
     work_ahead_is_bounded_whatever_comes_in_whatever_order
     what_is_computed_ahead_is_not_printed
@@ -282,7 +282,7 @@ fn false_partials_that_cancel_are_found_though_computed_ahead<S: Instance>() {
     }
 }
 
-fn who_was_caught_is_not_expected<S: Instance>() {
+fn a_party_that_was_caught_is_not_expected<S: Instance>() {
     let world = seven::<S>();
     let mut beacon = expecting(&world);
     let mut outputs = step(&mut beacon, ms(3), finalized(3, Some(V)));

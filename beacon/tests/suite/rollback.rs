@@ -15,7 +15,7 @@ use crate::reshared::{self, BOUNDARIES, Person};
 suite! {
     a_first_life_asks_nobody
     a_later_life_asks_until_it_is_answered_and_believes_no_other_life
-    who_is_not_past_its_own_lost_slots_adds_the_window
+    a_party_that_is_not_past_its_own_lost_slots_adds_the_window
     ; with values:
     one_journal_put_back_releases_nothing_twice
     some_journals_put_back_among_liars_release_nothing_twice
@@ -236,7 +236,7 @@ fn a_later_life_asks_until_it_is_answered_and_believes_no_other_life<S: Instance
     assert_eq!(beacon.wake_at(), None);
 }
 
-fn who_is_not_past_its_own_lost_slots_adds_the_window<S: Instance>() {
+fn a_party_that_is_not_past_its_own_lost_slots_adds_the_window<S: Instance>() {
     let world = World::<S>::four(1207);
     let ask = || received(B, Message::AskHead { life: LIFE_ID });
     let next = |beacon: &mut Beacon<S>| match &sent(&step(beacon, ms(0), ask()))[..] {

@@ -20,7 +20,7 @@ suite! {
     what_was_given_up_while_the_fast_path_was_off_stays_given_up
     parties_that_are_told_at_different_times_report_the_same
     an_operator_alone_switches_off_and_the_others_go_on
-    who_was_away_is_told_which_final_slots_were_off
+    a_party_that_was_away_is_told_which_final_slots_were_off
     that_a_slot_was_off_is_known_as_long_as_the_history
 }
 
@@ -350,7 +350,7 @@ fn an_operator_alone_switches_off_and_the_others_go_on<S: Instance>() {
 }
 
 /// The engine reports a whole stretch of the chain before anybody reads what is in it.
-fn who_was_away_is_told_which_final_slots_were_off<S: Instance>() {
+fn a_party_that_was_away_is_told_which_final_slots_were_off<S: Instance>() {
     let world = World::<S>::demanding(813);
     for profile in ALL {
         let mut beacon = world.beacon(A, &profile);

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use prefinal_lab::waits::Waits;
-use prefinal_rows::{OURS, Of, Options, Sheet};
+use prefinal_rows::{CaseRows, OURS, Options, Sheet};
 
 /// How anything here can fail.
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -51,7 +51,7 @@ fn milliseconds(wait: Option<Duration>) -> Outcome<f64> {
 }
 
 /// Mean and percentiles, in milliseconds.
-fn put_waits(row: Of<'_>, waits: &Waits) -> Outcome<()> {
+fn put_waits(row: CaseRows<'_>, waits: &Waits) -> Outcome<()> {
     let mut row = row.put(OURS, "mean", milliseconds(waits.mean())?, "ms");
     for (quantity, percent) in [("p50", 50), ("p90", 90), ("p99", 99)] {
         row = row.put(OURS, quantity, milliseconds(waits.percentile(percent))?, "ms");

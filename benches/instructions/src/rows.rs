@@ -12,7 +12,7 @@ use prefinal_crypto_core::polynomial::{Placement, Points};
 use prefinal_crypto_core::threshold::Message;
 use prefinal_crypto_core::wvuf::{Input, combine};
 use prefinal_fixture::{
-    DOMAIN, Dealers, PURPOSE, STAKES, Signing, Weighted, context, qualified, stakes, weights,
+    BlsSharing, DOMAIN, Dealers, PURPOSE, STAKES, WvufSharing, context, qualified, stakes, weights,
 };
 use prefinal_pvss_dkg::{Dealing, verify};
 use prefinal_weighted_rounding::{Objective, Profile, Rounding};
@@ -58,7 +58,7 @@ fn pvss() {
 }
 
 fn wvuf() {
-    let dealt = Weighted::deal(&weights(224), 132);
+    let dealt = WvufSharing::deal(&weights(224), 132);
     let committee = &dealt.committee;
     let input = Input::new(&context(), Slot::new(7), None);
     let set = qualified(committee.access(), committee.threshold());
@@ -72,7 +72,7 @@ fn wvuf() {
 }
 
 fn threshold() {
-    let dealt = Signing::deal(&[1; 100], 67, (Placement::Consecutive, PURPOSE));
+    let dealt = BlsSharing::deal(&[1; 100], 67, (Placement::Consecutive, PURPOSE));
     let (committee, message) = (&dealt.committee, Message::new(DOMAIN, b"message"));
     let signer = &dealt.signers[&Party::new(0)];
     count("threshold::partial/n=100 t=67", || {

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use prefinal_beacon::{Binding, Bls, Path, Paths, Slot, Wvuf};
 use prefinal_bench::fixture::{context, weights};
-use prefinal_bench::slots::{Dealt, ME, Running, Side, combine_limit};
+use prefinal_bench::slots::{DealtScheme, ME, PathFixture, RunningBeacon, combine_limit};
 use prefinal_bench::suite::Suite;
 use prefinal_crypto_core::access::Party;
 
@@ -32,19 +32,19 @@ fn main() {
     suite.finish();
 }
 
-fn scheme<S: Dealt>(suite: &mut Suite, name: &str) {
+fn scheme<S: DealtScheme>(suite: &mut Suite, name: &str) {
     let label = format!("{name} n=129 W={TOTAL}");
-    let (slow, sharing) = Side::<S>::deal(Path::Slow, &weights(TOTAL), SLOW);
-    let running = Running::new(Paths::Slow(sharing), &weights(TOTAL));
+    let (slow, sharing) = PathFixture::<S>::deal(Path::Slow, &weights(TOTAL), SLOW);
+    let running = RunningBeacon::new(Paths::Slow(sharing), &weights(TOTAL));
     receive(suite, &label, (&slow, &running));
     output(suite, &label, (&slow, &running));
 }
 
 /// A slot that is final, and one partial more, not the last.
-fn receive<S: Dealt>(
+fn receive<S: DealtScheme>(
     suite: &mut Suite,
     label: &str,
-    (side, running): (&Side<S>, &RefCell<Running<S>>),
+    (side, running): (&PathFixture<S>, &RefCell<RunningBeacon<S>>),
 ) {
     let access = &side.access;
     let light = access.parties().find(|party| *party != ME && access.weight(*party) == 1).unwrap();
@@ -63,10 +63,10 @@ fn receive<S: Dealt>(
 }
 
 /// The last partial that is needed.
-fn output<S: Dealt>(
+fn output<S: DealtScheme>(
     suite: &mut Suite,
     label: &str,
-    (side, running): (&Side<S>, &RefCell<Running<S>>),
+    (side, running): (&PathFixture<S>, &RefCell<RunningBeacon<S>>),
 ) {
     let needed = side.needed();
     let (last, before) = needed.split_last().unwrap();

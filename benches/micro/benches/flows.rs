@@ -21,7 +21,7 @@ use prefinal_beacon::{Bls, Path, Paths, Slot, Wvuf};
 use prefinal_bench::fixture::{Dealers, weights};
 use prefinal_bench::keygen::Rehearsal;
 use prefinal_bench::limit;
-use prefinal_bench::slots::{Dealt, Running, Side, slot_limit};
+use prefinal_bench::slots::{DealtScheme, PathFixture, RunningBeacon, slot_limit};
 use prefinal_bench::suite::Suite;
 use prefinal_pvss_dkg::protocol::Collect;
 use prefinal_pvss_dkg::{Dealing, Dkg, field};
@@ -54,13 +54,13 @@ fn row(suite: &mut Suite, ours: &str, limit: &Limit) {
     suite.row(ours, &limit, None);
 }
 
-fn slot<S: Dealt>(suite: &mut Suite, label: &str, (weights, t): (&[u32], u32)) {
+fn slot<S: DealtScheme>(suite: &mut Suite, label: &str, (weights, t): (&[u32], u32)) {
     let id = format!("slot::slow/{label}");
     if !suite.is_asked(&id) {
         return;
     }
-    let (slow, sharing) = Side::<S>::deal(Path::Slow, weights, t);
-    let running = Running::new(Paths::Slow(sharing), weights);
+    let (slow, sharing) = PathFixture::<S>::deal(Path::Slow, weights, t);
+    let running = RunningBeacon::new(Paths::Slow(sharing), weights);
     let ours = suite.measure_each(
         &id,
         || {
@@ -78,16 +78,16 @@ fn slot<S: Dealt>(suite: &mut Suite, label: &str, (weights, t): (&[u32], u32)) {
 }
 
 /// Algorithm 3. The value comes from the fast path.
-fn both_paths<S: Dealt>(suite: &mut Suite, label: &str) {
+fn both_paths<S: DealtScheme>(suite: &mut Suite, label: &str) {
     let id = format!("slot::both/{label}");
     if !suite.is_asked(&id) {
         return;
     }
     let weights = weights(TOTAL);
-    let (slow, for_slow) = Side::<S>::deal(Path::Slow, &weights, SLOW);
-    let (fast, for_fast) = Side::<S>::deal(Path::Fast, &weights, FAST);
+    let (slow, for_slow) = PathFixture::<S>::deal(Path::Slow, &weights, SLOW);
+    let (fast, for_fast) = PathFixture::<S>::deal(Path::Fast, &weights, FAST);
     let paths = Paths::FastAndSlow { slow: for_slow, fast: for_fast, fast_from: Slot::new(0) };
-    let running = Running::new(paths, &weights);
+    let running = RunningBeacon::new(paths, &weights);
     let ours = suite.measure_each(
         &id,
         || {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use dhat::{HeapStats, Profiler};
-use prefinal_bench::fixture::{DOMAIN, PURPOSE, Signing, Weighted, context, qualified};
+use prefinal_bench::fixture::{BlsSharing, DOMAIN, PURPOSE, WvufSharing, context, qualified};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Slot;
 use prefinal_crypto_core::polynomial::Placement;
@@ -55,7 +55,7 @@ fn threshold(sheet: &mut Sheet, n: u32) {
     let label = format!("n={n} t={t}");
     let message = Message::new(DOMAIN, b"message");
     let weights = vec![1; usize::try_from(n).unwrap()];
-    let dealt = Signing::deal(&weights, t, (Placement::RootsOfUnity, PURPOSE));
+    let dealt = BlsSharing::deal(&weights, t, (Placement::RootsOfUnity, PURPOSE));
     let committee = &dealt.committee;
     let signer = dealt.signers.values().next().unwrap();
     measure(sheet, ("threshold::partial", &label), || {
@@ -81,7 +81,7 @@ fn threshold(sheet: &mut Sheet, n: u32) {
 fn wvuf(sheet: &mut Sheet, n: u32) {
     let t = n * 2 / 3 + 1;
     let label = format!("n={n} t={t}");
-    let dealt = Weighted::deal(&vec![1; usize::try_from(n).unwrap()], t);
+    let dealt = WvufSharing::deal(&vec![1; usize::try_from(n).unwrap()], t);
     let committee = &dealt.committee;
     let input = Input::new(&context(), Slot::new(7), None);
     let key = dealt.keys.values().next().unwrap();

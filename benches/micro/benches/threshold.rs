@@ -17,7 +17,7 @@
 )]
 use std::hint::black_box;
 
-use prefinal_bench::fixture::{DOMAIN, PURPOSE, Signing, qualified};
+use prefinal_bench::fixture::{BlsSharing, DOMAIN, PURPOSE, qualified};
 use prefinal_bench::limit;
 use prefinal_bench::suite::Suite;
 use prefinal_crypto_core::access::Party;
@@ -26,8 +26,8 @@ use prefinal_crypto_core::threshold::Message;
 
 fn main() {
     let mut suite = Suite::new("micro", "threshold");
-    let hundred = Signing::deal(&[1; 100], 67, (Placement::Consecutive, PURPOSE));
-    let thousand = Signing::deal(&[1; 1000], 667, (Placement::RootsOfUnity, PURPOSE));
+    let hundred = BlsSharing::deal(&[1; 100], 67, (Placement::Consecutive, PURPOSE));
+    let thousand = BlsSharing::deal(&[1; 1000], 667, (Placement::RootsOfUnity, PURPOSE));
     single(&mut suite, &hundred);
     for dealt in [&hundred, &thousand] {
         batch(&mut suite, dealt);
@@ -46,12 +46,12 @@ fn message() -> Message<prefinal_crypto_core::bls::MinSig> {
     Message::new(DOMAIN, b"message")
 }
 
-fn label(dealt: &Signing) -> String {
+fn label(dealt: &BlsSharing) -> String {
     let threshold = dealt.committee.threshold();
     format!("n={} t={}", threshold.n(), threshold.t())
 }
 
-fn single(suite: &mut Suite, dealt: &Signing) {
+fn single(suite: &mut Suite, dealt: &BlsSharing) {
     let label = label(dealt);
     let (party, signer) = dealt.signers.first_key_value().unwrap();
     let ours = suite.measure(&format!("threshold::partial/{label}"), || {
@@ -77,7 +77,7 @@ fn single(suite: &mut Suite, dealt: &Signing) {
     suite.row(&ours, &[(1.0, &two)], Some(1.05));
 }
 
-fn batch(suite: &mut Suite, dealt: &Signing) {
+fn batch(suite: &mut Suite, dealt: &BlsSharing) {
     let (committee, message, label) = (&dealt.committee, message(), label(dealt));
     let mut partials = dealt.partials(committee.access().parties(), &message);
     let check_all = suite.measure(&format!("threshold::check_all/{label}"), || {
@@ -97,7 +97,7 @@ fn batch(suite: &mut Suite, dealt: &Signing) {
     suite.row(&ours, &limit, Some(3.0));
 }
 
-fn share_keys(suite: &mut Suite, dealt: &Signing) {
+fn share_keys(suite: &mut Suite, dealt: &BlsSharing) {
     let points = Points::new(Placement::Consecutive, dealt.committee.points().count()).unwrap();
     let ours = suite.measure(&format!("threshold::share_keys/{}", label(dealt)), || {
         black_box(&dealt.commitment).evaluate_all(&points)
@@ -107,7 +107,7 @@ fn share_keys(suite: &mut Suite, dealt: &Signing) {
     suite.row(&ours, &[(additions / 1000.0, &add)], Some(1.5));
 }
 
-fn combine(suite: &mut Suite, dealt: &Signing, indices: &str, (bits, target): (usize, f64)) {
+fn combine(suite: &mut Suite, dealt: &BlsSharing, indices: &str, (bits, target): (usize, f64)) {
     let (committee, message) = (&dealt.committee, message());
     let t = usize::try_from(committee.threshold().t().get()).unwrap();
     let set = match indices {

@@ -19,7 +19,7 @@
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-use prefinal_bench::fixture::{Weighted, context, qualified, weights};
+use prefinal_bench::fixture::{WvufSharing, context, qualified, weights};
 use prefinal_bench::limit;
 use prefinal_bench::suite::Suite;
 use prefinal_crypto_core::context::Slot;
@@ -35,7 +35,7 @@ fn main() {
 }
 
 fn committee(suite: &mut Suite, total: u32, t: u32) {
-    let dealt = Weighted::deal(&weights(total), t);
+    let dealt = WvufSharing::deal(&weights(total), t);
     let committee = &dealt.committee;
     let label = format!("n=129 W={total}");
     let (party, key) = dealt.keys.first_key_value().unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use prefinal_rows::Clock;
 
-/// For `Criterion::with_measurement`.
+/// A clock of the thread's own computing time, for `Criterion::with_measurement`.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadTime;
 

@@ -31,7 +31,7 @@ struct Run<C: Collect> {
 }
 
 impl<C: Collect<DealerInput = ()>> Rehearsal<C> {
-    /// `count` parties deal.
+    /// A committee of `count` parties, each of which deals.
     #[must_use]
     pub fn new(blank: C, dealers: Dealers, count: u32) -> Self {
         let mut rehearsal = Self { dealers, blank, ordered: Vec::new() };

@@ -1,7 +1,7 @@
 //! blst alone: what an operation costs at least.
 //!
 //! Each function measures one primitive and returns the name it is measured under, `limit::…`. blst
-//! offers no hash to the curve of its own in safe Rust, so a hash is a signature less a
+//! offers no hash to the curve alone in safe Rust, so a hash is a signature less a
 //! multiplication.
 use std::hint::black_box;
 

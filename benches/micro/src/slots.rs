@@ -11,7 +11,7 @@ use prefinal_crypto_core::polynomial::Placement;
 use prefinal_protocol::{Instant, Machine};
 use prefinal_weighted_rounding::Stake;
 
-use crate::fixture::{Signing, Weighted, context, qualified};
+use crate::fixture::{BlsSharing, WvufSharing, context, qualified};
 use crate::limit;
 use crate::suite::Suite;
 
@@ -20,7 +20,7 @@ pub const ME: Party = Party::new(0);
 const VALUE: Value = Value::new([7; 32]);
 
 /// A scheme with a dealer that everybody trusts.
-pub trait Dealt: Scheme {
+pub trait DealtScheme: Scheme {
     /// A committee of these weights and all its secrets.
     fn deal(weights: &[u32], t: u32) -> (Self::Committee, BTreeMap<Party, Self::Secret>);
     /// Decoding the points of one partial of this weight.
@@ -31,10 +31,10 @@ pub trait Dealt: Scheme {
     fn combining(suite: &mut Suite, held: &[usize]) -> Vec<(f64, String)>;
 }
 
-impl Dealt for Bls {
+impl DealtScheme for Bls {
     fn deal(weights: &[u32], t: u32) -> (Self::Committee, BTreeMap<Party, Self::Secret>) {
         let kind = (Placement::RootsOfUnity, Self::purpose(Binding::Slot));
-        let dealt = Signing::deal(weights, t, kind);
+        let dealt = BlsSharing::deal(weights, t, kind);
         (dealt.committee, dealt.signers)
     }
 
@@ -52,9 +52,9 @@ impl Dealt for Bls {
     }
 }
 
-impl Dealt for Wvuf {
+impl DealtScheme for Wvuf {
     fn deal(weights: &[u32], t: u32) -> (Self::Committee, BTreeMap<Party, Self::Secret>) {
-        let dealt = Weighted::deal(weights, t);
+        let dealt = WvufSharing::deal(weights, t);
         (dealt.committee, dealt.keys)
     }
 
@@ -79,9 +79,9 @@ pub struct Envelope {
 }
 
 /// One path: its committee, and all secrets but this party's.
-pub struct Side<S: Dealt> {
+pub struct PathFixture<S: DealtScheme> {
     path: Path,
-    /// Who holds what.
+    /// Which party holds which shares.
     pub access: Access,
     /// How many shares rebuild.
     pub t: u32,
@@ -91,7 +91,7 @@ pub struct Side<S: Dealt> {
     pub others: BTreeMap<Party, S::Secret>,
 }
 
-impl<S: Dealt> Side<S> {
+impl<S: DealtScheme> PathFixture<S> {
     /// All but this party's secret on one side, what the party has of it on the other.
     #[must_use]
     pub fn deal(path: Path, weights: &[u32], t: u32) -> (Self, Sharing<S>) {
@@ -102,7 +102,7 @@ impl<S: Dealt> Side<S> {
         (Self { path, access, t, committee, others }, sharing)
     }
 
-    /// Somebody else's partial.
+    /// The partial of another party for a slot.
     pub fn partial(&self, party: Party, slot: Slot) -> S::Partial {
         let input = S::input(&context(), Binding::Slot, slot, None).unwrap();
         S::evaluate(&self.others[&party], &input).unwrap()
@@ -138,12 +138,12 @@ impl<S: Dealt> Side<S> {
 }
 
 /// A beacon that goes from slot to slot.
-pub struct Running<S: Dealt> {
+pub struct RunningBeacon<S: DealtScheme> {
     beacon: Beacon<S>,
     slot: Slot,
 }
 
-impl<S: Dealt> Running<S> {
+impl<S: DealtScheme> RunningBeacon<S> {
     /// Before its first slot; the engine counts weights.
     #[must_use]
     pub fn new(paths: Paths<S>, weights: &[u32]) -> RefCell<Self> {
@@ -196,7 +196,7 @@ impl<S: Dealt> Running<S> {
     }
 
     /// The next slot, after the one before has its output.
-    pub fn next(&mut self, side: &Side<S>) -> Slot {
+    pub fn next(&mut self, side: &PathFixture<S>) -> Slot {
         if self.beacon.head() <= self.slot && self.slot > Slot::new(0) {
             self.take(side.all(self.slot));
         }
@@ -217,7 +217,7 @@ impl<S: Dealt> Running<S> {
 }
 
 /// What a slot costs at least: one's own partial, everybody else's read, the value.
-pub fn slot_limit<S: Dealt>(suite: &mut Suite, side: &Side<S>) -> Vec<(f64, String)> {
+pub fn slot_limit<S: DealtScheme>(suite: &mut Suite, side: &PathFixture<S>) -> Vec<(f64, String)> {
     let mut limit = vec![S::signing(suite, side.access.weight(ME))];
     for party in side.others.keys() {
         limit.push(S::decoding(suite, side.access.weight(*party)));
@@ -227,7 +227,10 @@ pub fn slot_limit<S: Dealt>(suite: &mut Suite, side: &Side<S>) -> Vec<(f64, Stri
 }
 
 /// What the value costs at least, from the partials that come first.
-pub fn combine_limit<S: Dealt>(suite: &mut Suite, side: &Side<S>) -> Vec<(f64, String)> {
+pub fn combine_limit<S: DealtScheme>(
+    suite: &mut Suite,
+    side: &PathFixture<S>,
+) -> Vec<(f64, String)> {
     let mut missing = side.t;
     let parties = std::iter::once(ME).chain(side.needed());
     let held = parties.map(|party| {

@@ -2,7 +2,7 @@
 //!
 //! They are about one operation on one case and one quantity, on as many threads, and one command gave
 //! them all: the same inputs in one process. The same operation beside another peer is another
-//! comparison, with a figure of ours of its own.
+//! comparison, with its own figure of ours.
 use std::collections::BTreeMap;
 
 use prefinal_rows::Row;
@@ -10,9 +10,9 @@ use prefinal_rows::Row;
 /// One figure of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Whose.
+    /// The library that was measured.
     pub implementation: String,
-    /// Of the implementation.
+    /// The library's version.
     pub version: String,
     /// In the comparison's unit.
     pub value: f64,
@@ -33,15 +33,15 @@ pub struct Comparison {
 pub struct Subject {
     /// `micro`, `peers` and so on.
     pub suite: String,
-    /// As in `threshold::combine`.
+    /// The operation, such as `threshold::combine`.
     pub operation: String,
-    /// As in `t=67 of 100`.
+    /// The case, such as `t=67 of 100`.
     pub case: String,
-    /// As in `time`.
+    /// The quantity, such as `time`.
     pub quantity: String,
-    /// How many worked on it.
+    /// Number of threads that worked on it.
     pub threads: u32,
-    /// What gives these figures again.
+    /// The command that gives these figures again.
     pub command: String,
 }
 
@@ -51,27 +51,27 @@ pub enum Contradiction {
     /// One command measures a thing once.
     #[error("{operation}, {case}: {quantity} of {implementation} is there twice ({command})")]
     Twice {
-        /// Of what.
+        /// The operation.
         operation: String,
-        /// On what.
+        /// The case.
         case: String,
-        /// Which.
+        /// The quantity.
         quantity: String,
-        /// Whose.
+        /// The library.
         implementation: String,
-        /// By what.
+        /// The command that measured it.
         command: String,
     },
     /// Nobody divides milliseconds by microseconds here.
     #[error("{quantity} is in {one} and, for {operation}, in {other}")]
     Units {
-        /// Which.
+        /// The quantity.
         quantity: String,
-        /// As it was first.
+        /// The unit of the first row.
         one: String,
-        /// As it was later.
+        /// The unit of a later row.
         other: String,
-        /// Where.
+        /// The operation of the later row.
         operation: String,
     },
 }

@@ -14,11 +14,11 @@ pub const LEFT_OUT: &str = "left out";
 /// One operation over its sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// As in `pvss::deal`.
+    /// The operation, such as `pvss::deal`.
     pub operation: String,
-    /// As in `time`.
+    /// The quantity, such as `time`.
     pub quantity: String,
-    /// Of the quantity.
+    /// The unit of the quantity.
     pub unit: String,
     /// What the size counts, as in `W`.
     pub variable: String,

@@ -15,7 +15,7 @@ pub struct Line {
 /// Cases with the same quantities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
-    /// As in `geo::paths`.
+    /// The operation, such as `geo::paths`.
     pub operation: String,
     /// Each with its unit.
     pub quantities: Vec<(String, String)>,

@@ -1,7 +1,7 @@
 //! Where and when it was measured.
 //!
-//! Written as a file beside the figures when measuring begins: who makes the report later or elsewhere
-//! must not put another machine's name on them.
+//! Written as a file beside the figures when measuring begins: a report that is made later, or on another
+//! machine, must not put another machine's name on them.
 //!
 //! ```text
 //! processor: AMD EPYC 9R14
@@ -79,7 +79,7 @@ impl Machine {
         fs::write(folder.join(FILE), lines.collect::<String>())
     }
 
-    /// Names and values.
+    /// What is known of the machine: names and values.
     #[must_use]
     pub fn facts(&self) -> &[(String, String)] {
         &self.0

@@ -12,7 +12,7 @@ use crate::pictures::Picture;
 enum Kind {
     /// Ours against peers and limit.
     Comparison,
-    /// Exponents.
+    /// How figures grow with the size: exponents.
     Growth,
     /// Quantities side by side.
     Latency,

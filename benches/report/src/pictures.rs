@@ -25,14 +25,14 @@ const GROWTH: [(&str, &str, &str, bool); 4] = [
     ("slot-memory.svg", "Once a slot: most memory at once over size", "peak", true),
 ];
 
-/// A suite's pictures.
+/// A picture of one suite's figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// Whose section they belong to.
     pub suite: &'static str,
     /// The file's name in the folder.
     pub file: &'static str,
-    /// What it shows.
+    /// The text below it that says what it shows.
     pub text: &'static str,
 }
 

@@ -10,7 +10,7 @@ use crate::page::{COLUMNS, cells};
 
 /// Where the table begins.
 pub const BEGIN: &str = "<!-- bench:begin -->";
-/// Where it ends.
+/// The comment behind the table.
 pub const END: &str = "<!-- bench:end -->";
 
 /// A row: what it is called, then operation, case and quantity.

@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::Options;
 
-/// Which time passes.
+/// The clock that a row was measured by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// Processor time of the thread that asks.

@@ -19,12 +19,12 @@
 //! process, so they may be divided by each other; others may not.
 //!
 //! ```
-//! use prefinal_rows::{Clock, LIMIT, Meter, OURS, Options, Sheet, Who};
+//! use prefinal_rows::{Clock, LIMIT, Meter, OURS, Options, Sheet, Implementation};
 //!
 //! let options = Options { csv: None, quick: true };
 //! let meter = Meter::new(&options, Clock::Thread);
 //! let mut sheet = Sheet::new("peers", "cargo run --release --manifest-path benches/peers/adder/Cargo.toml");
-//! const ADDER: Who = Who::peer("adder", "1.2.0");
+//! const ADDER: Implementation = Implementation::peer("adder", "1.2.0");
 //! sheet
 //!     .of("sum", "n=1000")
 //!     .time(OURS, meter.least(|| (0..1000).sum::<u64>()))
@@ -45,4 +45,4 @@ pub mod sheet;
 pub use clock::{Clock, Meter};
 pub use options::Options;
 pub use row::{Row, RowsError, read, write};
-pub use sheet::{LIMIT, OURS, Of, Sheet, VERSION, Who};
+pub use sheet::{CaseRows, Implementation, LIMIT, OURS, Sheet, VERSION};

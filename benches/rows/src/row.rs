@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 pub struct Row {
     /// `micro`, `flows`, `peers`, `scale`, `geo` or `bindings`.
     pub suite: String,
-    /// As in `threshold::combine`.
+    /// The operation, such as `threshold::combine`.
     pub operation: String,
     /// As in `t=67 of 100, scattered`.
     pub case: String,
     /// `prefinal`, `limit` (primitives that nobody can do without), or a peer's name.
     pub implementation: String,
-    /// Of the implementation.
+    /// The implementation's version.
     pub version: String,
     /// How many worked on it.
     pub threads: u32,
@@ -51,7 +51,7 @@ pub enum RowsError {
     /// The file system's fault, or not CSV of these types.
     #[error("{}: {source}", file.display())]
     Csv {
-        /// Which file.
+        /// The file.
         file: PathBuf,
         /// What the CSV reader says, with the line.
         source: csv::Error,
@@ -59,7 +59,7 @@ pub enum RowsError {
     /// Columns are read by name, but a file with others was written by something else.
     #[error("{}: the header is {found}, not {}", file.display(), HEADER.join(","))]
     Header {
-        /// Which file.
+        /// The file.
         file: PathBuf,
         /// Its first line.
         found: String,
@@ -67,7 +67,7 @@ pub enum RowsError {
     /// A value that no measurement gives, or a field that says nothing.
     #[error("{}: row {number}: {fault}", file.display())]
     Row {
-        /// Which file.
+        /// The file.
         file: PathBuf,
         /// The first row behind the header is 1.
         number: usize,

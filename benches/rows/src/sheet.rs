@@ -7,22 +7,22 @@ use crate::row::{Row, RowsError, write};
 /// The workspace's version, which all our crates have.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Whose work was measured.
+/// The library whose work was measured, with its version and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Who<'a> {
+pub struct Implementation<'a> {
     name: &'a str,
     version: &'a str,
     threads: u32,
 }
 
 /// This project, on one thread.
-pub const OURS: Who<'static> = Who::peer("prefinal", VERSION);
+pub const OURS: Implementation<'static> = Implementation::peer("prefinal", VERSION);
 
 /// The primitives that nobody can do without, of blst unless the program says otherwise, measured in
 /// the same process. Their version is that of the program that measures them.
-pub const LIMIT: Who<'static> = Who::peer("limit", VERSION);
+pub const LIMIT: Implementation<'static> = Implementation::peer("limit", VERSION);
 
-impl<'a> Who<'a> {
+impl<'a> Implementation<'a> {
     /// Another's crate or package, on one thread.
     #[must_use]
     pub const fn peer(name: &'a str, version: &'a str) -> Self {
@@ -44,9 +44,9 @@ pub struct Sheet {
     rows: Vec<Row>,
 }
 
-/// Rows of one operation and case go here.
+/// Adds rows of one operation and one case to a sheet.
 #[derive(Debug)]
-pub struct Of<'a> {
+pub struct CaseRows<'a> {
     sheet: &'a mut Sheet,
     operation: &'a str,
     case: &'a str,
@@ -65,8 +65,8 @@ impl Sheet {
     }
 
     /// Where to put figures of one operation, as in `threshold::combine`, and case, as in `t=67 of 100`.
-    pub fn of<'a>(&'a mut self, operation: &'a str, case: &'a str) -> Of<'a> {
-        Of { sheet: self, operation, case }
+    pub fn of<'a>(&'a mut self, operation: &'a str, case: &'a str) -> CaseRows<'a> {
+        CaseRows { sheet: self, operation, case }
     }
 
     /// What was measured so far.
@@ -85,24 +85,24 @@ impl Sheet {
     }
 }
 
-impl Of<'_> {
-    /// Milliseconds.
-    pub fn time(self, who: Who<'_>, time: Duration) -> Self {
+impl CaseRows<'_> {
+    /// Adds a row of a time, in milliseconds.
+    pub fn time(self, who: Implementation<'_>, time: Duration) -> Self {
         self.put(who, "time", time.as_secs_f64() * 1e3, "ms")
     }
 
     /// The most memory held at one moment, from bytes.
-    pub fn peak(self, who: Who<'_>, bytes: f64) -> Self {
+    pub fn peak(self, who: Implementation<'_>, bytes: f64) -> Self {
         self.put(who, "peak", bytes / f64::from(1 << 20), "MiB")
     }
 
     /// How long it is on the wire.
-    pub fn bytes(self, who: Who<'_>, bytes: f64) -> Self {
+    pub fn bytes(self, who: Implementation<'_>, bytes: f64) -> Self {
         self.put(who, "bytes", bytes, "bytes")
     }
 
-    /// Any other quantity.
-    pub fn put(self, who: Who<'_>, quantity: &str, value: f64, unit: &str) -> Self {
+    /// Adds a row of any other quantity.
+    pub fn put(self, who: Implementation<'_>, quantity: &str, value: f64, unit: &str) -> Self {
         self.sheet.rows.push(Row {
             suite: self.sheet.suite.clone(),
             operation: self.operation.to_owned(),
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn rows_are_what_was_put() {
         let mut sheet = Sheet::new("peers", "cargo run");
-        let peer = Who::peer("adder", "1.2.0").threads(2);
+        let peer = Implementation::peer("adder", "1.2.0").threads(2);
         sheet.of("sum", "n=4").time(OURS, Duration::from_micros(1500)).peak(peer, 1_572_864.0);
         sheet.of("sum", "n=8").bytes(LIMIT, 48.0);
         let text = "\

@@ -5,7 +5,7 @@ use prefinal_crypto_core::context::Slot;
 use prefinal_crypto_core::polynomial::Placement;
 use prefinal_crypto_core::threshold::Message;
 use prefinal_crypto_core::wvuf::{Input, combine};
-use prefinal_fixture::{DOMAIN, PURPOSE, Signing, Weighted, context, qualified};
+use prefinal_fixture::{BlsSharing, DOMAIN, PURPOSE, WvufSharing, context, qualified};
 
 use crate::gauge::Gauge;
 
@@ -19,7 +19,7 @@ fn committee(shares: u32) -> (Vec<u32>, u32, String) {
 /// The weighted VUF: a partial is one point, whatever its weight.
 pub(crate) fn wvuf(gauge: &mut Gauge, shares: u32) {
     let (weights, t, case) = committee(shares);
-    let (dealt, case) = (Weighted::deal(&weights, t), (case.as_str(), shares));
+    let (dealt, case) = (WvufSharing::deal(&weights, t), (case.as_str(), shares));
     let committee = &dealt.committee;
     gauge.measure("wvuf::admit_all", case, || committee.admit_all(dealt.blinded.clone()));
     let input = Input::new(&context(), Slot::new(7), None);
@@ -38,7 +38,7 @@ pub(crate) fn wvuf(gauge: &mut Gauge, shares: u32) {
 /// Threshold BLS: a partial has a point for each share.
 pub(crate) fn threshold(gauge: &mut Gauge, shares: u32) {
     let (weights, t, case) = committee(shares);
-    let dealt = Signing::deal(&weights, t, (Placement::RootsOfUnity, PURPOSE));
+    let dealt = BlsSharing::deal(&weights, t, (Placement::RootsOfUnity, PURPOSE));
     let (committee, case) = (&dealt.committee, (case.as_str(), shares));
     let message = Message::new(DOMAIN, b"message");
     let set = qualified(committee.access(), committee.threshold());

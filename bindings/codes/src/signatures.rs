@@ -9,7 +9,7 @@ use prefinal_crypto_core::drand::{RoundError, RoundsError, UnknownScheme};
 use prefinal_crypto_core::entropy::ImplausibleRandomness;
 #[cfg(feature = "system")]
 use prefinal_crypto_core::entropy::SystemError;
-use prefinal_crypto_core::wire::{Trailing, Truncated, WireError};
+use prefinal_crypto_core::wire::{TrailingBytes, Truncated, WireError};
 
 use crate::detail::{Coded, Detail};
 
@@ -59,7 +59,7 @@ impl Coded for Truncated {
     }
 }
 
-impl Coded for Trailing {
+impl Coded for TrailingBytes {
     fn detail(&self) -> Detail {
         Detail::of(self.code()).index(&self.at).got(&self.got)
     }

@@ -47,7 +47,7 @@ impl Electorate {
         electorate.map(Self).map_err(|error| refused(&error))
     }
 
-    /// All stake.
+    /// The stake of all members together.
     #[getter]
     fn total(&self) -> u128 {
         self.0.total()

@@ -260,7 +260,7 @@ impl OwnShares {
 
 #[pymethods]
 impl OwnShares {
-    /// Whose they are.
+    /// The party that holds these shares.
     #[getter]
     fn party(&self) -> u32 {
         self.party.get()

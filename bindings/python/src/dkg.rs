@@ -184,7 +184,7 @@ impl DkgConfig {
         self.0.qualify().get()
     }
 
-    /// A dealing of a party's, with a secret of its own, encrypted to all.
+    /// A dealing of a party's, with a fresh secret, encrypted to all.
     #[pyo3(signature = (dealer, signer, *, kind="field", seed=None))]
     fn deal(
         &self,

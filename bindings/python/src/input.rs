@@ -142,7 +142,7 @@ pub(crate) fn party(value: &Bound<'_, PyAny>) -> PyResult<Party> {
     Ok(Party::new(position))
 }
 
-/// A mapping from parties to something: a `dict`, or pairs in any iterable. Who is named twice is an
+/// A mapping from parties to something: a `dict`, or pairs in any iterable. A party that is named twice is an
 /// error, for one of the two would be lost.
 pub(crate) fn by_party<'py, T>(
     values: &Bound<'py, PyAny>,

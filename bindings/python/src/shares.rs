@@ -1,4 +1,4 @@
-//! Who holds how many shares: what committees of every kind begin with.
+//! How many shares each party holds: what committees of every kind begin with.
 use std::collections::BTreeMap;
 
 use prefinal_crypto_core::access::{Access, Party, Threshold};
@@ -17,7 +17,7 @@ pub(crate) fn access(
     Ok((access, threshold.map_err(|error| refused(&error))?))
 }
 
-/// What each party gets of all shares in their order. Who has no weight gets nothing.
+/// What each party gets of all shares in their order. A party without weight gets nothing.
 pub(crate) fn by_holder<S: Clone, T>(
     access: &Access,
     shares: &[S],

@@ -1,13 +1,13 @@
 //! The simulator: a seeded committee in virtual time, its events as columns.
 //!
-//! The run has a thread of its own, for it takes seconds to minutes; the caller's thread collects what
+//! The run has its own thread, for it takes seconds to minutes; the caller's thread collects what
 //! it tells, looks at signals and tells of progress. When the caller goes, the run ends with its next
 //! portion.
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 
 use prefinal_lab::Failure;
-use prefinal_lab::observe::{Charge, Event, Order, observe};
+use prefinal_lab::observe::{CostModel, Event, Order, observe};
 use prefinal_registry::scheme::Name;
 use prefinal_validator::setup::Algorithm;
 use prefinal_weighted_rounding::Ratio;
@@ -70,9 +70,9 @@ impl Arguments<'_> {
             jitter,
             cores: cores.ok_or_else(|| argument("cores is 0", None))?,
             charge: match self.costs.as_deref() {
-                None => Charge::Nothing,
-                Some("measured") => Charge::Measured,
-                Some(text) => Charge::Given(text.to_owned()),
+                None => CostModel::Nothing,
+                Some("measured") => CostModel::Measured,
+                Some(text) => CostModel::Given(text.to_owned()),
             },
             messages: self.messages,
         })

@@ -305,7 +305,7 @@ impl Signer {
         Self::check(committee, shares.map_err(|error| refused(&error))?)
     }
 
-    /// Who signs, by position.
+    /// The parties that sign, by position.
     #[getter]
     fn party(&self) -> u32 {
         self.signer.party().get()

@@ -1,6 +1,6 @@
 //! Objects that are their bytes: read from the wire format, compared, hashed and pickled by it.
 
-/// A class around one of crypto-core's objects, with methods of its own. What it shows is what is said about
+/// A class around one of crypto-core's objects, with further methods. What it shows is what is said about
 /// it, if anything is, and its first bytes behind so many that all have.
 macro_rules! wire_object {
     ($name:ident, $inner:ty, $doc:literal, { $($methods:tt)* }) => {

@@ -1,6 +1,6 @@
 //! Long calls: without the interpreter's lock, with Ctrl-C, and with progress.
 //!
-//! What cannot be split runs on a thread of its own while the caller's thread looks at signals; after
+//! What cannot be split runs on another thread while the caller's thread looks at signals; after
 //! Ctrl-C the caller goes on at once and the thread ends when its work does, which is bounded. What can
 //! be split runs in steps with a look after each.
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
@@ -25,7 +25,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     Thread::start(move |tell| drop(tell.send(work())))?.wait(py)
 }
 
-/// Work on a thread of its own, which tells the caller's of it.
+/// Work on another thread, which tells the caller's of it.
 pub(crate) struct Thread<T>(Receiver<T>);
 
 impl<T: Send + 'static> Thread<T> {
@@ -49,7 +49,7 @@ impl<T: Send + 'static> Thread<T> {
     }
 }
 
-/// Who wants to hear of progress: called with the number of steps since the last time, as `tqdm.update`
+/// The callback for progress: called with the number of steps since the last time, as `tqdm.update`
 /// is.
 pub(crate) struct Progress<'py>(Option<Bound<'py, PyAny>>);
 

@@ -42,19 +42,19 @@ impl VufInput {
         Ok(Self(Input::new(&context, Slot::new(number(slot, "slot")?), value)))
     }
 
-    /// Which chain's; 32 bytes.
+    /// The identifier of the chain, 32 bytes.
     #[getter]
     fn chain<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.0.context().chain.as_bytes())
     }
 
-    /// In which epoch.
+    /// The epoch that the input belongs to.
     #[getter]
     fn epoch(&self) -> u64 {
         self.0.context().epoch.get()
     }
 
-    /// For which slot.
+    /// The slot that the input belongs to.
     #[getter]
     fn slot(&self) -> u64 {
         self.0.slot().get()

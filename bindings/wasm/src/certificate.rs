@@ -60,7 +60,7 @@ impl RawElectorate {
         }
     }
 
-    /// Who has signed the message.
+    /// The parties that have signed the message.
     ///
     /// # Errors
     /// If bytes are no certificate, or it is not of a quorum on this message.

@@ -42,7 +42,7 @@ impl RawSigningKey {
         SecretKey::from_secret_bytes(&bytes).map(Self).map_err(raise)
     }
 
-    /// For storage.
+    /// The secret bytes, for storage.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.0.to_secret_bytes().expose().to_vec()
     }
@@ -102,7 +102,7 @@ impl RawDecryptionKey {
         DecryptionKey::from_secret_bytes(&bytes).map(Self).map_err(raise)
     }
 
-    /// For storage.
+    /// The secret bytes, for storage.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.0.to_secret_bytes().expose().to_vec()
     }

@@ -53,6 +53,7 @@ struct Hex<T>(T);
 
 /// Why a file is not a chronicle.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ChronicleError {
     /// The file is missing, not readable or not writable.
     #[error("{file}: {source}")]
@@ -98,10 +99,32 @@ pub enum ChronicleError {
     },
 }
 
+impl ChronicleError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::File { .. } => "input-output",
+            Self::TooLarge { .. } => "too-long",
+            Self::Empty { .. } => "nothing-to-verify",
+            Self::Order { .. } => "slot-order",
+            Self::Malformed { .. } => "not-json",
+        }
+    }
+}
+
 /// The first key, partial, round or slot in a chronicle that is invalid, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unverified(String);
+
+impl Unverified {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "unverified"
+    }
+}
 
 impl Chronicle {
     /// Reads the content of a file.

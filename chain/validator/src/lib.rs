@@ -57,7 +57,7 @@
 //! | [`keygen`]      | from ordered transactions to the epoch's keys                   |
 //! | [`handovers`]   | successive key generations, and where epochs begin              |
 //! | [`participant`] | everything around an engine, for chains that have their own     |
-//! | [`rota`]        | a sequence of committees that is fixed at the start             |
+//! | [`fixed`]       | a sequence of committees that is fixed at the start             |
 //! | [`scheme`]      | how threshold BLS and the weighted VUF get keys and show values |
 //! | [`term`]        | the engine of one epoch, in the chain's numbering of slots      |
 //! | [`transaction`] | the transactions of the key generation                          |
@@ -77,10 +77,10 @@ mod early;
 mod engines;
 mod event;
 pub mod extra;
+pub mod fixed;
 pub mod handovers;
 pub mod keygen;
 pub mod participant;
-pub mod rota;
 pub mod scheme;
 pub mod setup;
 pub mod term;

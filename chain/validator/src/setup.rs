@@ -30,7 +30,7 @@
 //! Later committees come from this one: [`Setup::grow`] gives the set-up of the next epoch, with other stakes
 //! and with newcomers behind the parties that are known. A party keeps its number in all epochs. Who decides
 //! is a [`Succession`]: the stake, by transactions ([`ApprovedChanges`](crate::change::ApprovedChanges)), or
-//! a list that is fixed at the start ([`Rota`](crate::rota::Rota)).
+//! a list that is fixed at the start ([`FixedCommittees`](crate::fixed::FixedCommittees)).
 //!
 //! [`found`] draws the secrets of a whole committee from one number, for demonstrations and tests whose
 //! runs can be repeated.
@@ -448,7 +448,7 @@ impl Identity {
 }
 
 /// Draws the secrets of a whole committee from one number and makes its set-up. For demonstrations and
-/// tests: who knows the number knows every secret.
+/// tests: anybody that knows the number knows every secret.
 ///
 /// # Errors
 /// If the plan's parts do not fit together.

@@ -336,7 +336,7 @@ impl<S: KeyedScheme> Net<S> {
     }
 }
 
-/// The values are the rounds of one chain under one key, whoever has the shares.
+/// The values are the rounds of one chain under one key, whatever parties hold the shares.
 fn check_key(net: &Net<Bls>) {
     let (first, committee) = &net.committees[&EpochId::new(0)];
     for (_, other) in net.committees.values() {

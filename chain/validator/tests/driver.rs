@@ -24,9 +24,9 @@ use prefinal_engine::{Block, Quorum};
 use prefinal_journal::Memory;
 use prefinal_protocol::Recipient;
 use prefinal_validator::Event;
+use prefinal_validator::fixed::FixedCommittees;
 use prefinal_validator::keygen::KeygenError;
 use prefinal_validator::participant::{Effect, Host, Participant, Record};
-use prefinal_validator::rota::Rota;
 use prefinal_validator::scheme::{Bls, KeyedScheme, Wvuf};
 use prefinal_validator::setup::{Algorithm, Decision, Identity, Plan, Setup, Succession, found};
 use prefinal_weighted_rounding::{Ratio, Stake};
@@ -51,7 +51,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let (setup, identities) = found(&plan(STAKES[0]), 1).unwrap();
     let plans = [plan(STAKES[1]), plan(STAKES[2])];
     let every = NonZeroU64::new(8).unwrap();
-    let setup = Rota::chain(setup, &plans, identities.iter(), every).unwrap();
+    let setup = FixedCommittees::chain(setup, &plans, identities.iter(), every).unwrap();
     let succession =
         setup.succession.clone().map(|rota| -> Arc<dyn Succession> { Arc::new(Ends(rota)) });
     World {

@@ -1,4 +1,4 @@
-//! Validators with an engine of their own in each epoch: one joins that is in no committee at first, so it
+//! Validators with a separate engine in each epoch: one joins that is in no committee at first, so it
 //! has no engine and asks its peers what is final.
 #![allow(
     clippy::indexing_slicing,

@@ -180,6 +180,14 @@ pub struct PayloadMismatch {
     pub round: Round,
 }
 
+impl PayloadMismatch {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "payload-mismatch"
+    }
+}
+
 impl Block {
     /// The block of `author` in `round` that extends the block `parent` of `parent_round`.
     #[must_use]

@@ -31,7 +31,7 @@ pub(crate) const TIMEOUT: Domain = Domain::new("jolteon timeout");
 /// A statement of a party about a block. A party may make each statement about one block in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub enum Stage {
-    /// "I propose it."
+    /// The leader's signature on its proposal.
     Proposal,
     /// "I vote for it."
     Vote,
@@ -58,6 +58,7 @@ pub(crate) fn timeout_statement(committee: &Replicas, round: Round, qc: Round) -
 
 /// Why a certificate is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum CertificateError {
     /// The timeout names a certificate that its signers cannot have had when they timed out.
     #[error("timeout of {round} with a certificate of {qc}")]
@@ -76,6 +77,18 @@ pub enum CertificateError {
     /// The signers are not a quorum, or the signature is not theirs.
     #[error(transparent)]
     Quorum(#[from] certificate::CertificateError),
+}
+
+impl CertificateError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::FromTheFuture { .. } => "later-certificate",
+            Self::Genesis { .. } => "genesis-certificate",
+            Self::Quorum(error) => error.code(),
+        }
+    }
 }
 
 /// Signers and the sum of their signatures.

@@ -65,6 +65,7 @@ impl Config {
 
 /// Why an engine cannot be started from a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// The committee has no members, or too many.
     #[error("committee has {got} members, it needs 1 to {MAX_MEMBERS}")]
@@ -98,6 +99,20 @@ pub enum ConfigError {
         /// The limit that was asked for.
         got: usize,
     },
+}
+
+impl ConfigError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Size { .. } => "too-many-parties",
+            Self::Electorate(error) => error.code(),
+            Self::NotAMember { .. } => "not-a-member",
+            Self::WrongKey { .. } => "other-signing-key",
+            Self::Timeout | Self::BlockBytes { .. } => "invalid-value",
+        }
+    }
 }
 
 /// The members of a committee: their keys and stakes, and the context that they sign. The engine and

@@ -101,6 +101,7 @@ pub enum Effect {
 
 /// Why a transaction is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SubmitError {
     /// It would not fit into any block.
     #[error(transparent)]
@@ -111,6 +112,17 @@ pub enum SubmitError {
         /// Bytes that it would take in a block.
         bytes: usize,
     },
+}
+
+impl SubmitError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::TooLarge(error) => error.code(),
+            Self::Full { .. } => "queue-full",
+        }
+    }
 }
 
 /// The purpose of a job that is running.
@@ -227,7 +239,7 @@ impl Jolteon {
         })
     }
 
-    /// The members.
+    /// The members of this engine's committee.
     #[must_use]
     pub fn committee(&self) -> &Replicas {
         &self.committee

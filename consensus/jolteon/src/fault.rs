@@ -17,6 +17,7 @@ use crate::message::ShapeError;
 
 /// What a party did wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Fault {
     /// It sent bytes that are not a valid message.
     #[error("malformed message: {0}")]
@@ -40,6 +41,19 @@ pub enum Fault {
     Equivocation(Box<Equivocation>),
 }
 
+impl Fault {
+    /// The fault's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Malformed(error) => error.code(),
+            Self::BadSignature { .. } => "signature-mismatch",
+            Self::ForgedCertificate { .. } => "invalid-certificate",
+            Self::Equivocation(equivocation) => equivocation.code(),
+        }
+    }
+}
+
 /// Two signed statements where an honest party makes one. This is proof for anybody.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize, Error)]
 #[error("equivocation: {stage:?} for {} and {} in {round}", first.block, second.block)]
@@ -54,6 +68,14 @@ pub struct Equivocation {
     pub second: SignedBlock,
 }
 
+impl Equivocation {
+    /// The fault's code, as of [`Fault::code`].
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "equivocation"
+    }
+}
+
 /// A block and a signature on a statement about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct SignedBlock {
@@ -65,6 +87,7 @@ pub struct SignedBlock {
 
 /// Why the statements are not an equivocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum EvidenceError {
     /// Both statements are about the same block, which is allowed.
     #[error("both statements are about {block}")]
@@ -81,6 +104,18 @@ pub enum EvidenceError {
     /// The party did not sign one of the statements.
     #[error(transparent)]
     Signature(#[from] SignatureError),
+}
+
+impl EvidenceError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::SameBlock { .. } => "no-fault",
+            Self::Stranger { .. } => "not-a-member",
+            Self::Signature(error) => error.code(),
+        }
+    }
 }
 
 impl Equivocation {

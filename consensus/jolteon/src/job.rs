@@ -140,7 +140,7 @@ impl Job {
         Fingerprint(hash.0.finalize().into())
     }
 
-    /// Does the work.
+    /// Computes the job and gives its result, for the engine that asked for it.
     #[must_use]
     pub fn run(&self) -> Verdict {
         let committee = &self.committee;

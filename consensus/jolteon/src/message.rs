@@ -131,6 +131,7 @@ impl Message {
 
 /// Why a message is refused before any signature is checked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ShapeError {
     /// The sender is not a member, or is this party itself.
     #[error("{from} is not a peer")]
@@ -181,6 +182,23 @@ pub enum ShapeError {
     /// A certificate has a wrong shape.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
+}
+
+impl ShapeError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Stranger { .. } => "not-a-peer",
+            Self::NotTheLeader { .. } => "not-the-leader",
+            Self::NotItsParent { .. } => "other-parent",
+            Self::Unjustified { .. } => "unjustified-round",
+            Self::Genesis => "vote-for-genesis",
+            Self::TooMuch { .. } => "count-too-large",
+            Self::Payload(error) => error.code(),
+            Self::Certificate(error) => error.code(),
+        }
+    }
 }
 
 impl Message {

@@ -42,6 +42,7 @@ pub struct Config {
 
 /// Why an engine cannot be started from a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// No member has stake.
     #[error("no member has stake")]
@@ -74,6 +75,20 @@ pub enum ConfigError {
         /// The height at which the log continues.
         expected: u64,
     },
+}
+
+impl ConfigError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoStake => "no-stake",
+            Self::Overflow { .. } => "stake-overflow",
+            Self::NotAMember { .. } => "not-a-member",
+            Self::WrongKey { .. } => "other-signing-key",
+            Self::Log { .. } => "unreadable-record",
+        }
+    }
 }
 
 /// The members of the committee: their keys and voting powers, and the context that they sign.

@@ -127,7 +127,7 @@ pub(crate) enum Process {
     Idle(State),
     /// A precommit waits for its extension.
     Asking(Routine, Scope),
-    /// Halted for ever.
+    /// The engine has halted for good.
     Halted,
     /// Only while the process is taken out of its place.
     Running,
@@ -217,7 +217,7 @@ impl Malachite {
         self.height
     }
 
-    /// The committee.
+    /// The members of this engine's committee.
     #[must_use]
     pub const fn committee(&self) -> &Validators {
         &self.committee

@@ -60,6 +60,7 @@ pub struct Decision {
 
 /// What is wrong with the shape of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ShapeError {
     /// A vote or proposal did not come from its author.
     #[error("sent by {from}, signed by {author}")]
@@ -105,6 +106,21 @@ pub enum ShapeError {
         /// Number of members.
         members: usize,
     },
+}
+
+impl ShapeError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Author { .. } => "other-author",
+            Self::NoRound => "no-round",
+            Self::Extension { .. } | Self::Block { .. } => "too-long",
+            Self::Height { .. } => "other-height",
+            Self::Name => "other-block",
+            Self::Signatures { .. } => "count-too-large",
+        }
+    }
 }
 
 /// The limits for a message.

@@ -32,7 +32,7 @@ pub enum Record {
     Entry {
         /// The height.
         height: Height,
-        /// The input.
+        /// What the engine was given.
         entry: Entry,
     },
     /// The decision of a height.

@@ -70,6 +70,7 @@ impl Routine {
         let run = |co: Co<Effect<Tendermint>, Resume<Tendermint>>| -> Running {
             Box::pin(async move {
                 let mut state = state;
+                #[allow(clippy::let_unit_value, reason = "where Malachite counts, it is no unit")]
                 let counts = state.take_counts();
                 let ended = consensus::handle(co, &mut state.consensus, &counts, input).await;
                 state.counts = Some(Box::new(counts));

@@ -51,6 +51,7 @@ pub struct SecretKey(SigningKey);
 
 /// Why a signature or an encoding is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SignatureError {
     /// The bytes are not a public key.
     #[error("bytes are no ed25519 key")]
@@ -66,6 +67,18 @@ pub enum SignatureError {
     /// The signature is not by this key for this message.
     #[error("signature does not verify")]
     Invalid,
+}
+
+impl SignatureError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Key => "invalid-element",
+            Self::Length { .. } => "wrong-length",
+            Self::Invalid => "signature-mismatch",
+        }
+    }
 }
 
 /// The 32 bytes that are signed.

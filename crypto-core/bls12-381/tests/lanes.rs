@@ -1,5 +1,5 @@
 //! With lanes switched off nothing runs in them, and everything gives the same bytes. One test in a binary
-//! of its own, since the switch is the process's.
+//! for it alone, since the switch is the process's.
 #![expect(clippy::indexing_slicing, reason = "helpers of tests fail as tests do")]
 use prefinal_bls12_381::hazmat::{
     Factor, FixedBase, lanes, multiply_each, pairing_product, vartime_add_pairs, vartime_msm,

@@ -1,4 +1,4 @@
-//! Who computes where. One test in a binary of its own, since it counts the threads of the process.
+//! Which thread computes what. One test in a separate binary, since it counts the threads of the process.
 //!
 //! Runs without and with the feature `parallel`, on both backends, and with
 //! `--features arkworks,ark-ec/parallel`, as somebody else's features might have it.

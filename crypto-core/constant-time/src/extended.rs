@@ -17,7 +17,7 @@ const MASKS: u32 = 5;
 const UPPER_ZMM: u32 = 6;
 const LATER_ZMM: u32 = 7;
 
-/// What is saved.
+/// The extended registers of the processor, as the system saves them.
 pub struct Vectors(Vec<u8>);
 
 /// Of a process that is stopped.

@@ -19,7 +19,7 @@ impl Marks {
     }
 }
 
-/// What is traced.
+/// Runs the part of a case that is traced.
 #[cfg(target_arch = "x86_64")]
 pub fn traced(run: impl FnOnce()) {
     begin();
@@ -27,7 +27,7 @@ pub fn traced(run: impl FnOnce()) {
     end();
 }
 
-/// What only prepares a case and is public, or looked at in a case of its own. It must leave memory
+/// What only prepares a case and is public, or looked at in another case. It must leave memory
 /// as it would for other secrets: what is allocated afterwards has addresses that are compared.
 pub fn set_up<T>(run: impl FnOnce() -> T) -> T {
     pause();

@@ -33,7 +33,7 @@ pub struct Plan {
     pub end: End,
     /// Whether it multiplies eight numbers at once.
     pub wide: bool,
-    /// All its instructions.
+    /// The addresses of all instructions that it passes.
     pub passes: BTreeSet<u64>,
 }
 

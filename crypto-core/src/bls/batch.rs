@@ -242,7 +242,7 @@ mod tests {
         Scalar::from_bytes(&bytes).unwrap()
     }
 
-    /// Who knows the coefficients beforehand makes errors that cancel under them.
+    /// An attacker that knows the coefficients beforehand makes errors that cancel under them.
     #[test]
     fn errors_that_cancel_under_the_coefficients_of_the_honest_batch_are_named() {
         let mut batch = [signed(5, b"one"), signed(7, b"two")];

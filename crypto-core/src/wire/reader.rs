@@ -47,14 +47,14 @@ impl Truncated {
 /// Bytes follow the last field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{got} bytes after the end at byte {at}")]
-pub struct Trailing {
+pub struct TrailingBytes {
     /// Position at which the last field ends.
     pub at: usize,
     /// How many bytes follow.
     pub got: usize,
 }
 
-impl Trailing {
+impl TrailingBytes {
     /// The error's code: stable, for programs; the text is for people and may change.
     #[must_use]
     pub const fn code(&self) -> &'static str {
@@ -108,10 +108,10 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// If bytes are left.
-    pub const fn finish(self) -> Result<(), Trailing> {
+    pub const fn finish(self) -> Result<(), TrailingBytes> {
         match self.rest.len() {
             0 => Ok(()),
-            got => Err(Trailing { at: self.at, got }),
+            got => Err(TrailingBytes { at: self.at, got }),
         }
     }
 }

@@ -6,7 +6,7 @@
 
     sign      sigma = H(m)^sk, pk = g^sk
     verify    e(sigma, g) = e(H(m), pk)
-    possess   phi = H'(pk)^sk, the same with a tag of its own
+    possess   phi = H'(pk)^sk, the same with another tag
 
 After the BLS draft (draft-irtf-cfrg-bls-signature) and EIP-2333, EIP-2334.
 """

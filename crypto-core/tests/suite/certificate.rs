@@ -337,7 +337,7 @@ fn votes_for_several_statements_add_up<V: Variant>() {
         .map(|(message, signers)| Statement { message, signers })
         .collect();
     assert_eq!(committee.electorate.verify(TIMEOUT, &statements, &sum), Ok(()));
-    // Who says the one thing and signs the other.
+    // A party that says one thing and signs another.
     votes.get_mut(&Party::new(5)).unwrap().message = messages[0];
     let faulty = VotesError::Faulty { culprits: BTreeSet::from([Party::new(5)]) };
     assert_eq!(committee.electorate.add_up(TIMEOUT, &votes), Err(faulty));

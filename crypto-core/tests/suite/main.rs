@@ -1,4 +1,4 @@
-//! Everything that needs no program of its own, in one, so that it is linked once.
+//! All tests that need no separate program, in one program, so that it is linked once.
 #[macro_use]
 mod variants;
 

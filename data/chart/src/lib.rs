@@ -74,16 +74,16 @@ pub struct DrawError(String);
 /// A curve and what the legend calls it.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// For the legend.
+    /// The name in the legend.
     pub name: String,
-    /// At least one.
+    /// The points of the curve, at least one.
     pub points: Vec<(f64, f64)>,
 }
 
 /// Lines over two axes.
 #[derive(Clone, Debug)]
 pub struct Lines<'a> {
-    /// Above.
+    /// The title above the chart.
     pub title: &'a str,
     /// The axis that runs from left to right.
     pub across: Axis<'a>,
@@ -97,14 +97,14 @@ pub struct Lines<'a> {
     pub lines: Vec<Line>,
 }
 
-/// One bar.
+/// One bar of [`Bars`].
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// Beside it.
+    /// The name beside the bar.
     pub name: String,
-    /// Its length.
+    /// The value, which is the bar's length.
     pub value: f64,
-    /// At its end.
+    /// The text at the bar's end.
     pub label: String,
     /// A thin line up to here, if there is one.
     pub reach: Option<f64>,
@@ -115,7 +115,7 @@ pub struct Bar {
 /// Bars beside names, from `from` to each value.
 #[derive(Clone, Debug)]
 pub struct Bars<'a> {
-    /// Above.
+    /// The title above the chart.
     pub title: &'a str,
     /// Of the horizontal axis.
     pub across: &'a str,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, process, thread};
 
 use prefinal::beacon::Reveal;
-use prefinal::chain::rota::Rota;
+use prefinal::chain::fixed::FixedCommittees;
 use prefinal::crypto::bls::{Domain, min_sig};
 use prefinal::crypto::entropy;
 use prefinal::driver::Driver;
@@ -64,7 +64,7 @@ pub fn main() -> Result<(), Failure> {
     }
     let chain = ChainId::new(*b"the tutorial's chain: 32 letters");
     let setup = Setup::new(chain, &first, &registrations)?;
-    let setup = Rota::of(setup, [(second, later)], CHANGE)?;
+    let setup = FixedCommittees::of(setup, [(second, later)], CHANGE)?;
 
     let mut chain = Chain::new(folder, setup);
     for party in first.shape.access().parties() {

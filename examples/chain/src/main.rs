@@ -25,16 +25,16 @@ use prefinal::crypto::bls::{Domain, min_sig};
 use prefinal::crypto::drand::RoundNumber;
 use prefinal::{Block, Failure, Party, Slot, Value};
 
-use self::wire::{Down, Keys, Up};
+use self::wire::{FromParty, Keys, ToParty};
 
 /// The stakes of both committees: the fourth party leaves, the sixth joins.
 const STAKES: [[u128; 6]; 2] = [[18, 24, 20, 20, 18, 0], [18, 24, 20, 0, 18, 20]];
 /// The slot whose block names the second committee.
 const SECOND_COMMITTEE: NonZeroU64 = NonZeroU64::new(20).unwrap();
 const PACE: Duration = Duration::from_millis(60);
-/// Who is killed once the cheat is accused, and back three values later.
+/// The party that is killed once the cheat is accused, and back three values later.
 const KILLED: usize = 2;
-/// Who sends false partials.
+/// The party that sends false partials.
 const CHEAT: usize = 0;
 /// Values to see under the second committee.
 const ENOUGH: u64 = 5;
@@ -48,8 +48,8 @@ struct Seat {
 
 struct Leader {
     folder: PathBuf,
-    sender: Sender<(usize, Up)>,
-    inbox: Receiver<(usize, Up)>,
+    sender: Sender<(usize, FromParty)>,
+    inbox: Receiver<(usize, FromParty)>,
     seats: Vec<Seat>,
     keys: BTreeMap<usize, Keys>,
     mempool: Vec<Vec<u8>>,
@@ -158,49 +158,49 @@ impl Leader {
         }
     }
 
-    fn receive(&mut self, from: usize, frame: Up) -> Result<(), Failure> {
+    fn receive(&mut self, from: usize, frame: FromParty) -> Result<(), Failure> {
         let party = Party::new(u32::try_from(from)?);
         match frame {
-            Up::Keys(keys) => {
+            FromParty::Keys(keys) => {
                 let is_known = self.keys.insert(from, *keys).is_some();
                 if self.keys.len() == self.seats.len() {
-                    let genesis = Down::Genesis(self.keys.values().cloned().collect());
+                    let genesis = ToParty::Genesis(self.keys.values().cloned().collect());
                     let new = if is_known { from..from + 1 } else { 0..self.seats.len() };
                     new.for_each(|to| self.send(to, &genesis));
                 }
             }
-            Up::Ready(last) => {
+            FromParty::Ready(last) => {
                 self.seats[from].is_ready = true;
                 let last = last.map_or(0, Slot::get);
                 for (slot, block) in (1..).zip(self.blocks.clone()).filter(|(slot, _)| *slot > last)
                 {
                     let is_final = slot <= self.finals as u64;
-                    let frame = if is_final { Down::Final } else { Down::Proposal };
+                    let frame = if is_final { ToParty::Final } else { ToParty::Proposal };
                     self.send(from, &frame(Slot::new(slot), block));
                 }
             }
-            Up::Vote(slot, partial) => {
+            FromParty::Vote(slot, partial) => {
                 partial.into_iter().for_each(|message| self.pass(party, None, message));
                 if slot.get() == self.blocks.len() as u64 && self.votes.insert(from) {
                     self.count(slot);
                 }
             }
-            Up::Send(to, message) => self.pass(party, to, message),
-            Up::Submit(transaction) => self.mempool.push(transaction),
-            Up::Committee(first, stakes) => {
+            FromParty::Send(to, message) => self.pass(party, to, message),
+            FromParty::Submit(transaction) => self.mempool.push(transaction),
+            FromParty::Committee(first, stakes) => {
                 if self.committees.insert(first, stakes).is_none() {
                     println!("the second committee begins at {first}");
                 }
             }
-            Up::Key(first, bytes) => {
+            FromParty::Key(first, bytes) => {
                 if self.key.is_none() {
                     let key = min_sig::PublicKey::from_bytes(&bytes)?;
                     println!("the key has {} bytes, values from {first} on", bytes.len());
                     self.key = Some((first, key));
                 }
             }
-            Up::Value(slot, path, bytes) => self.verify(slot, &path, &bytes)?,
-            Up::Say(line) => {
+            FromParty::Value(slot, path, bytes) => self.verify(slot, &path, &bytes)?,
+            FromParty::Say(line) => {
                 if line.contains("accuses") && self.accusers.insert(from) {
                     println!("{party} {line}");
                 }
@@ -229,7 +229,7 @@ impl Leader {
         let block = Block { value: Value::new(value), transactions };
         self.blocks.push(block.clone());
         self.votes.clear();
-        self.send_all(&Down::Proposal(slot, block));
+        self.send_all(&ToParty::Proposal(slot, block));
     }
 
     fn count(&mut self, slot: Slot) {
@@ -238,12 +238,12 @@ impl Leader {
         if voted * 3 > stakes.iter().sum::<u128>() * 2 && self.finals < self.blocks.len() {
             self.finals = self.blocks.len();
             let block = self.blocks[self.finals - 1].clone();
-            self.send_all(&Down::Final(slot, block));
+            self.send_all(&ToParty::Final(slot, block));
         }
     }
 
     fn pass(&mut self, from: Party, to: Option<Party>, message: prefinal::Message<prefinal::Bls>) {
-        let frame = Down::Message(from, message);
+        let frame = ToParty::Message(from, message);
         match to {
             Some(to) => self.send(to.index(), &frame),
             None => (0..self.seats.len())
@@ -252,18 +252,18 @@ impl Leader {
         }
     }
 
-    fn send_all(&mut self, frame: &Down) {
+    fn send_all(&mut self, frame: &ToParty) {
         (0..self.seats.len()).for_each(|to| self.send_if_ready(to, frame));
     }
 
-    fn send_if_ready(&mut self, to: usize, frame: &Down) {
+    fn send_if_ready(&mut self, to: usize, frame: &ToParty) {
         if self.seats[to].is_ready {
             self.send(to, frame);
         }
     }
 
     /// A party that is gone hears nothing.
-    fn send(&mut self, to: usize, frame: &Down) {
+    fn send(&mut self, to: usize, frame: &ToParty) {
         let _ = wire::write(&mut self.seats[to].pipe, frame);
     }
 }

@@ -6,14 +6,14 @@ use std::thread;
 use std::time::Duration;
 
 use prefinal::beacon::stack::OneOf;
-use prefinal::chain::rota::Rota;
+use prefinal::chain::fixed::FixedCommittees;
 use prefinal::crypto::entropy::system_seed;
 use prefinal::{
     Algorithm, Bls, ChainId, Effect, EpochId, Event, Failure, Host, Identity, Message, Party, Plan,
     Quorum, Ratio, Recipient, Secret, Setup, Stake, View,
 };
 
-use crate::wire::{self, Down, Keys, Up};
+use crate::wire::{self, FromParty, Keys, ToParty};
 use crate::{SECOND_COMMITTEE, STAKES};
 
 pub fn run(me: Party, folder: &Path, cheats: bool) -> Result<(), Failure> {
@@ -25,8 +25,9 @@ pub fn run(me: Party, folder: &Path, cheats: bool) -> Result<(), Failure> {
     }
     let drawn = fs::read(&seed)?.try_into().map_err(|_| "the seed has not 32 bytes")?;
     let identity = Identity::from_seed(me, Secret::new(drawn));
-    say(&Up::Keys(Box::new((identity.registration(), identity.register(EpochId::new(1))))))?;
-    let Down::Genesis(members) = hear()? else { return Err("no genesis".into()) };
+    let keys = (identity.registration(), identity.register(EpochId::new(1)));
+    say(&FromParty::Keys(Box::new(keys)))?;
+    let ToParty::Genesis(members) = hear()? else { return Err("no genesis".into()) };
 
     let host = Host::new(Quorum::BYZANTINE, Some(0));
     let (driver, effects) = if is_new {
@@ -43,20 +44,20 @@ pub fn run(me: Party, folder: &Path, cheats: bool) -> Result<(), Failure> {
     let clock = driver.clone();
     thread::spawn(move || clock.run_clock(Duration::from_millis(20)));
 
-    say(&Up::Ready(driver.figures()?.last_final))?;
+    say(&FromParty::Ready(driver.figures()?.last_final))?;
     let mut kept = None;
     loop {
         match hear()? {
-            Down::Proposal(slot, block) => {
+            ToParty::Proposal(slot, block) => {
                 // What is released is on disk before the vote leaves, and leaves with it.
                 let partial = driver.on_prefinalize(slot, View::new(slot, 0), block.value)?;
                 let partial =
                     partial.map(|sent| if cheats { spoil(sent, &mut kept) } else { sent });
-                say(&Up::Vote(slot, partial))?;
+                say(&FromParty::Vote(slot, partial))?;
             }
-            Down::Final(slot, block) => driver.on_finalize(slot, Some(block))?,
-            Down::Message(from, message) => driver.on_message(from, message).or_else(tell)?,
-            Down::Genesis(_) => return Err("a second genesis".into()),
+            ToParty::Final(slot, block) => driver.on_finalize(slot, Some(block))?,
+            ToParty::Message(from, message) => driver.on_message(from, message).or_else(tell)?,
+            ToParty::Genesis(_) => return Err("a second genesis".into()),
         }
     }
 }
@@ -69,26 +70,30 @@ fn genesis(members: Vec<Keys>) -> Result<Setup, Failure> {
         Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS)
     });
     let setup = Setup::new(ChainId::new(*b"prefinal's example: six parties."), &plan?, &first)?;
-    Ok(Rota::of(setup, [(next?, second)], SECOND_COMMITTEE)?)
+    Ok(FixedCommittees::of(setup, [(next?, second)], SECOND_COMMITTEE)?)
 }
 
 fn carry_out(effect: Effect<Bls>) -> Result<(), Failure> {
     match effect {
-        Effect::Send { to: Recipient::All, envelope } => say(&Up::Send(None, envelope)),
-        Effect::Send { to: Recipient::One(to), envelope } => say(&Up::Send(Some(to), envelope)),
-        Effect::Submit { transaction, .. } => say(&Up::Submit(transaction)),
+        Effect::Send { to: Recipient::All, envelope } => say(&FromParty::Send(None, envelope)),
+        Effect::Send { to: Recipient::One(to), envelope } => {
+            say(&FromParty::Send(Some(to), envelope))
+        }
+        Effect::Submit { transaction, .. } => say(&FromParty::Submit(transaction)),
         Effect::Prepare { setup, first } => {
             let stakes = setup.members.iter().map(|member| member.stake.get()).collect();
-            say(&Up::Committee(first, stakes))
+            say(&FromParty::Committee(first, stakes))
         }
         Effect::Tell(Event::Ready { first_slot, committees, .. }) => {
-            say(&Up::Key(first_slot, committees.slow.group_key().to_bytes().to_vec()))
+            say(&FromParty::Key(first_slot, committees.slow.group_key().to_bytes().to_vec()))
         }
-        Effect::Tell(Event::Revealed(value)) => {
-            say(&Up::Value(value.slot, value.path.to_string(), value.output.to_bytes().to_vec()))
-        }
+        Effect::Tell(Event::Revealed(value)) => say(&FromParty::Value(
+            value.slot,
+            value.path.to_string(),
+            value.output.to_bytes().to_vec(),
+        )),
         Effect::Tell(Event::Accused { party, fault }) => {
-            say(&Up::Say(format!("accuses {party}: {fault}")))
+            say(&FromParty::Say(format!("accuses {party}: {fault}")))
         }
         Effect::Tell(Event::Halted(why)) => Err(why.into()),
         _ => Ok(()),
@@ -113,13 +118,13 @@ fn spoil(sent: Message<Bls>, kept: &mut Option<Message<Bls>>) -> Message<Bls> {
 }
 
 fn tell(why: impl ToString) -> Result<(), Failure> {
-    say(&Up::Say(why.to_string()))
+    say(&FromParty::Say(why.to_string()))
 }
 
-fn say(frame: &Up) -> Result<(), Failure> {
+fn say(frame: &FromParty) -> Result<(), Failure> {
     Ok(wire::write(&mut stdout().lock(), frame)?)
 }
 
-fn hear() -> Result<Down, Failure> {
+fn hear() -> Result<ToParty, Failure> {
     Ok(wire::read(&mut stdin().lock())?)
 }

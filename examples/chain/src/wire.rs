@@ -10,7 +10,7 @@ pub type Keys = (Registration, KeyRegistration);
 
 /// A frame from a party to the leader.
 #[derive(BorshSerialize, BorshDeserialize)]
-pub enum Up {
+pub enum FromParty {
     Keys(Box<Keys>),
     /// The party runs, and this slot is final there. It wants the blocks behind it.
     Ready(Option<Slot>),
@@ -32,11 +32,11 @@ pub enum Up {
 
 /// A frame from the leader to a party.
 #[derive(Clone, BorshSerialize, BorshDeserialize)]
-pub enum Down {
+pub enum ToParty {
     Genesis(Vec<Keys>),
-    /// To vote for.
+    /// A block that the party may vote for.
     Proposal(Slot, Block),
-    /// Final.
+    /// A block that is final.
     Final(Slot, Block),
     /// From a peer, with its vote or alone.
     Message(Party, Message<Bls>),

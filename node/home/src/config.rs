@@ -34,7 +34,7 @@ pub struct Config {
     /// Callbacks for an engine in another process.
     #[serde(default)]
     pub sidecar: SidecarConfig,
-    /// Logging.
+    /// What is logged, and how.
     #[serde(default)]
     pub log: LogConfig,
     /// How the identity is opened.
@@ -142,11 +142,11 @@ pub struct SidecarConfig {
     pub carry: SidecarCarry,
 }
 
-/// Logging.
+/// What is logged, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogConfig {
-    /// What is logged.
+    /// Which events are logged.
     pub filter: LogFilter,
     /// How a line looks.
     pub format: LogFormat,
@@ -167,7 +167,7 @@ pub enum SidecarCarry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// Lines of text, for people.
     #[default]
     Text,
     /// One JSON object a line, for programs.

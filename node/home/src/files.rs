@@ -68,10 +68,10 @@ impl FileError {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Io { .. } => "io",
-            Self::TooLarge { .. } => "too-large",
+            Self::Io { .. } => "input-output",
+            Self::TooLarge { .. } => "too-long",
             Self::NotRegular { .. } => "not-a-file",
-            Self::NotText { .. } => "not-utf8",
+            Self::NotText { .. } => "not-text",
             Self::Readable { .. } | Self::Writable { .. } => "permissions",
             Self::Exists { .. } => "exists",
         }

@@ -111,7 +111,7 @@ pub enum GenesisError {
         key: &'static str,
         /// What it may be.
         expected: &'static str,
-        /// What it is.
+        /// What the file has.
         got: String,
     },
     /// Two members have something in common that must be different.
@@ -119,11 +119,11 @@ pub enum GenesisError {
     Same {
         /// What they have in common.
         what: &'static str,
-        /// Its text.
+        /// What both have, as text.
         value: String,
         /// One of the two.
         first: Name,
-        /// The other.
+        /// The other member.
         second: Name,
     },
     /// Not one stake, or more than numbers can count.
@@ -163,8 +163,8 @@ impl GenesisError {
         match self {
             Self::Parse(error) => error.code(),
             Self::Version { .. } => "wrong-version",
-            Self::Range { .. } => "out-of-range",
-            Self::Same { .. } => "duplicate",
+            Self::Range { .. } => "invalid-value",
+            Self::Same { .. } => "duplicate-member",
             Self::Total(_) => "stake-total",
             Self::Registration { error, .. } | Self::Plan(error) => error.code(),
             Self::MixedKeys { .. } => "mixed-keys",
@@ -201,7 +201,7 @@ impl Genesis {
     pub const VERSION: u32 = 1;
     /// The longest file that is read, in bytes.
     pub const MAX_BYTES: usize = 4 << 20;
-    /// The most members.
+    /// The most members that a genesis can have.
     pub const MAX_MEMBERS: usize = 1024;
 
     /// Reads a genesis. Proofs of keys are not checked yet; [`setup`](Self::setup) does.

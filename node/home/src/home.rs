@@ -25,7 +25,7 @@ impl Folder {
         Self(path.into())
     }
 
-    /// The folder itself.
+    /// The path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
@@ -43,7 +43,7 @@ impl Folder {
         self.0.join("genesis.json")
     }
 
-    /// The secret seed.
+    /// The path of the file with the secret seed.
     #[must_use]
     pub fn identity(&self) -> PathBuf {
         self.0.join("identity")
@@ -237,7 +237,7 @@ impl Home {
         &self.setup
     }
 
-    /// The chain.
+    /// The identifier of the chain.
     #[must_use]
     pub const fn chain(&self) -> ChainId {
         self.setup.context.chain

@@ -18,7 +18,7 @@ const FINGERPRINT: &[u8] = b"PREFINAL-V1-NODE-FINGERPRINT";
 pub struct PublicKeys {
     /// Verifies votes of engines with BLS keys, dealings and registered keys.
     pub signer: min_sig::PublicKey,
-    /// Verifies certificates.
+    /// The public key of its votes in certificates.
     pub certifier: min_sig::PublicKey,
     /// Verifies votes of engines with Ed25519 keys, and names the validator on links.
     pub ed25519: [u8; 32],

@@ -20,6 +20,14 @@ pub struct NameError {
     got: String,
 }
 
+impl NameError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "malformed-name"
+    }
+}
+
 /// Where others reach a validator: a host, by its name or IP address, and a port.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -41,8 +49,16 @@ pub struct AddressError {
     got: String,
 }
 
+impl AddressError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "malformed-address"
+    }
+}
+
 impl Name {
-    /// The longest name.
+    /// The most characters that a name can have.
     pub const MAX: usize = 32;
 
     /// The name as text.

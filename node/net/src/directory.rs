@@ -25,9 +25,19 @@ pub enum DirectoryError {
     SameKey {
         /// One of the two.
         first: Party,
-        /// The other.
+        /// The other member.
         second: Party,
     },
+}
+
+impl DirectoryError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::SameKey { .. } => "duplicate-key",
+        }
+    }
 }
 
 /// The members, shared by all links of a process.

@@ -15,7 +15,7 @@ pub enum LinkError {
     Version {
         /// The version of this process.
         ours: u16,
-        /// The peer's.
+        /// The version of the peer.
         theirs: u16,
     },
     /// The peer has the key of a member and is on another chain.
@@ -23,7 +23,7 @@ pub enum LinkError {
     Chain {
         /// The chain of this process.
         ours: ChainId,
-        /// The peer's.
+        /// The chain of the peer.
         theirs: ChainId,
     },
     /// The peer's first stream is no greeting.
@@ -54,7 +54,7 @@ pub enum LinkError {
     /// The peer closed the connection and said why.
     #[error("the peer closed the connection: {reason} (code {code})")]
     Closed {
-        /// The peer's code; see [`LinkError::code`].
+        /// The peer's code; see [`LinkError::close_code`].
         code: u64,
         /// Its words, without control characters.
         reason: String,
@@ -74,9 +74,29 @@ pub enum LinkError {
 }
 
 impl LinkError {
-    /// What the peer is told, with the text: stable, for programs.
+    /// The error's code: stable, for programs; the text is for people and may change.
     #[must_use]
-    pub const fn code(&self) -> u32 {
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Version { .. } => "wrong-version",
+            Self::Chain { .. } => "other-chain",
+            Self::Hello => "malformed",
+            Self::TooLong { .. } => "too-long",
+            Self::UnknownStream(_) => "unknown-stream",
+            Self::BrokenStream(_) => "broken-stream",
+            Self::Rejected(_) => "frame-rejected",
+            Self::Silent => "silent-peer",
+            Self::Closed { .. } => "closed-by-peer",
+            Self::Lost(_) => "connection-lost",
+            Self::Replaced => "connection-replaced",
+            Self::NotMember => "not-a-member",
+            Self::Stopped => "shut-down",
+        }
+    }
+
+    /// The number that closes the connection, which the peer is told with the text: stable, for programs.
+    #[must_use]
+    pub const fn close_code(&self) -> u32 {
         match self {
             Self::Stopped => 0,
             Self::Version { .. } => 1,
@@ -107,7 +127,7 @@ impl LinkError {
     }
 
     pub(crate) fn close(&self, connection: &quinn::Connection) {
-        connection.close(VarInt::from_u32(self.code()), self.to_string().as_bytes());
+        connection.close(VarInt::from_u32(self.close_code()), self.to_string().as_bytes());
     }
 }
 
@@ -174,4 +194,17 @@ pub enum SendError {
         /// The limit of the stream.
         limit: usize,
     },
+}
+
+impl SendError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoLink(_) => "no-link",
+            Self::NoStream(_) => "unknown-stream",
+            Self::TooLong { .. } => "too-long",
+            Self::Full { .. } => "queue-full",
+        }
+    }
 }

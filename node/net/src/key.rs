@@ -30,6 +30,14 @@ pub struct PeerKey([u8; 32]);
 #[error("a key is 64 hexadecimal digits")]
 pub struct PeerKeyError;
 
+impl PeerKeyError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "malformed"
+    }
+}
+
 /// A validator's Ed25519 secret key, for TLS.
 pub struct LinkKey {
     pub(crate) certified: Arc<CertifiedKey>,
@@ -40,6 +48,14 @@ pub struct LinkKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the public key does not belong to the secret key")]
 pub struct LinkKeyError;
+
+impl LinkKeyError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "other-key"
+    }
+}
 
 impl PeerKey {
     /// The key with these bytes.

@@ -38,7 +38,7 @@ const GREETING: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Incoming {
-    /// A peer's frame.
+    /// A frame that a peer has sent.
     Frame(Frame),
     /// The link to a peer is up.
     Up {
@@ -52,7 +52,7 @@ pub enum Incoming {
     Down {
         /// The peer.
         peer: Party,
-        /// Why.
+        /// Why the link is down.
         why: LinkError,
     },
 }

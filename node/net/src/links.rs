@@ -30,7 +30,7 @@ pub enum StartError {
     Bind {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// What the system said.
         #[source]
         error: std::io::Error,
     },
@@ -43,6 +43,19 @@ pub enum StartError {
     /// More streams than a number of one byte tells apart.
     #[error("{0} streams, at most 255 fit")]
     TooManyStreams(usize),
+}
+
+impl StartError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Bind { .. } => "cannot-listen",
+            Self::Tls(_) => "tls-unusable",
+            Self::Directory(error) => error.code(),
+            Self::TooManyStreams(_) => "count-too-large",
+        }
+    }
 }
 
 /// A process's links. Clones share them; with the last clone they end.
@@ -234,7 +247,7 @@ impl Shared {
     fn stop(&self) {
         let why = LinkError::Stopped;
         self.seats().values().for_each(|seat| seat.task.abort());
-        self.endpoint.close(why.code().into(), why.to_string().as_bytes());
+        self.endpoint.close(why.close_code().into(), why.to_string().as_bytes());
     }
 }
 

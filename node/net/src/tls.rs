@@ -1,7 +1,7 @@
 //! TLS 1.3 in which both ends show a raw Ed25519 key, and each end knows which keys it accepts.
 //!
 //! No early data and no resumption: each connection proves both keys again. TLS signs 64 spaces and a
-//! text of its own before the transcript, so its signatures are none of any other protocol's.
+//! fixed text before the transcript, so its signatures are none of any other protocol's.
 use std::sync::Arc;
 
 use quinn::crypto::rustls::{NoInitialCipherSuite, QuicClientConfig, QuicServerConfig};

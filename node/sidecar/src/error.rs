@@ -82,9 +82,9 @@ impl CallError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::WrongLength { .. } => "wrong-length",
-            Self::BlockTooLarge { .. } => "block-too-large",
+            Self::BlockTooLarge { .. } => "too-long",
             Self::Gap { .. } => "slot-gap",
-            Self::SecondFinal { .. } => "second-final",
+            Self::SecondFinal { .. } => "final-twice",
             Self::Forgotten { .. } => "slots-forgotten",
             Self::TooManyStreams { .. } => "too-many-streams",
             Self::Stopped { code, .. } => code,

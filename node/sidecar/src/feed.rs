@@ -23,7 +23,7 @@ pub enum FeedError {
         "{waiting} transactions wait to be ordered, with this one {bytes} bytes, at most {limit} may"
     )]
     TooManyTransactions {
-        /// How many wait.
+        /// Number of transactions that wait.
         waiting: usize,
         /// The bytes of all of them, and of the one that is refused.
         bytes: usize,

@@ -1,7 +1,7 @@
 //! The beacon's callbacks as a local gRPC service, for engines in other languages.
 //!
 //! A [`Driver`](prefinal_driver::Driver) is called by an engine in the same process. Here stands the engine
-//! in a process of its own, and calls `Prefinalize`, `Finalize` and `Abandon` over a Unix socket or the
+//! in a separate process, and calls `Prefinalize`, `Finalize` and `Abandon` over a Unix socket or the
 //! loopback; the values, the transactions to order and the committees come back as streams. The protocol,
 //! line by line, is in `proto/prefinal/sidecar/v1/sidecar.proto`.
 //! ```
@@ -64,7 +64,7 @@
 //! | a request is too long, or malformed | it is refused                                                    |
 //! | another process has the socket      | [`Listener::bind`] refuses; what a dead process left is replaced |
 //!
-//! On a Unix socket only the user that runs this process can call. Whoever can call can make this party
+//! On a Unix socket only the user that runs this process can call. A process that can call can make this party
 //! release partials, so a port of the loopback is for machines that have one user.
 #![forbid(unsafe_code)]
 
@@ -105,6 +105,6 @@ pub use crate::endpoint::{Endpoint, EndpointError};
 pub use crate::error::{CODE, CallError, FIRST_SLOT};
 pub use crate::feed::{Feed, FeedError};
 pub use crate::listener::{ListenError, Listener};
-pub use crate::options::{Carry, Message, Options};
+pub use crate::options::{Message, Options, PartialCarrier};
 pub use crate::server::ServeError;
 pub use crate::service::Sidecar;

@@ -48,7 +48,7 @@ impl ListenError {
             Self::InUse(_) => "address-in-use",
             Self::NotSocket(_) => "not-a-socket",
             Self::Unsupported => "unsupported",
-            Self::System { .. } => "io",
+            Self::System { .. } => "input-output",
         }
     }
 }

@@ -11,8 +11,8 @@ use prefinal_validator::setup::Setup;
 /// A message between the parties of scheme `S`, in Borsh's encoding on the wire.
 pub type Message<S> = Envelope<(S, ())>;
 
-/// How partials leave that are released with a vote.
-pub enum Carry<S: KeyedScheme> {
+/// What carries partials that are released with a vote to the other parties.
+pub enum PartialCarrier<S: KeyedScheme> {
     /// In the vote: the engine gets them as the answer, and calls `Receive` with those of its peers.
     Vote,
     /// Over this process's own links: the function sends to all other parties. It is called when the record
@@ -20,7 +20,7 @@ pub enum Carry<S: KeyedScheme> {
     Links(Arc<dyn Fn(Message<S>) + Send + Sync>),
 }
 
-impl<S: KeyedScheme> Clone for Carry<S> {
+impl<S: KeyedScheme> Clone for PartialCarrier<S> {
     fn clone(&self) -> Self {
         match self {
             Self::Vote => Self::Vote,
@@ -29,7 +29,7 @@ impl<S: KeyedScheme> Clone for Carry<S> {
     }
 }
 
-impl<S: KeyedScheme> fmt::Debug for Carry<S> {
+impl<S: KeyedScheme> fmt::Debug for PartialCarrier<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Vote => "Vote",
@@ -41,8 +41,8 @@ impl<S: KeyedScheme> fmt::Debug for Carry<S> {
 /// The configuration of a sidecar.
 #[derive(Debug)]
 pub struct Options<S: KeyedScheme> {
-    /// How partials leave.
-    pub carry: Carry<S>,
+    /// How partials that are released with a vote reach the others.
+    pub carry: PartialCarrier<S>,
     /// The attempt whose votes release, as the participant's `Host` has it. Only the reasons of refusals are
     /// computed from it here.
     pub fast_attempt: Option<u32>,
@@ -73,7 +73,7 @@ impl<S: KeyedScheme> Options<S> {
     #[must_use]
     pub fn new(setup: &Setup, fast_attempt: Option<u32>) -> Self {
         Self {
-            carry: Carry::Vote,
+            carry: PartialCarrier::Vote,
             fast_attempt,
             first: Slot::new(1),
             max_block_bytes: setup.max_block_bytes,

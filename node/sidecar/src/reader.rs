@@ -15,7 +15,7 @@ pub(crate) type Items<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>
 
 /// The next item of a stream, if it is there.
 pub(crate) enum Step<T> {
-    /// Send this.
+    /// The next item to send.
     Item(T),
     /// Nothing is there yet.
     Wait,

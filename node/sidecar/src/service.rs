@@ -17,7 +17,7 @@ use crate::board::Board;
 use crate::committees::Committees;
 use crate::error::CallError;
 use crate::feed::Feed;
-use crate::options::{Carry, Message, Options};
+use crate::options::{Message, Options, PartialCarrier};
 use crate::orders::Orders;
 use crate::proto::{self, prefinalize_response::Outcome};
 use crate::reader::{Items, Step, read};
@@ -81,8 +81,8 @@ impl<S: KeyedScheme> Sidecar<S> {
         ));
         let feed = Feed::new(Arc::clone(&board), setup.context.epoch);
         let carry = match options.carry {
-            Carry::Vote => proto::Carry::Vote,
-            Carry::Links(_) => proto::Carry::Links,
+            PartialCarrier::Vote => proto::Carry::Vote,
+            PartialCarrier::Links(_) => proto::Carry::Links,
         };
         let status = proto::StatusResponse {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -149,11 +149,11 @@ impl<S: KeyedScheme> Shared<S> {
             return Ok(Outcome::Withheld(why.map_err(|why| self.stopped(why))?));
         };
         match &self.options.carry {
-            Carry::Vote => {
+            PartialCarrier::Vote => {
                 // Writing into memory cannot fail.
                 borsh::to_vec(&partial).map(Outcome::Partial).map_err(|_| CallError::Panicked)
             }
-            Carry::Links(send) => {
+            PartialCarrier::Links(send) => {
                 send(partial);
                 Ok(Outcome::Sent(proto::Sent {}))
             }

@@ -12,8 +12,8 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::{Context, EpochId};
 use prefinal_protocol::Instant;
 
-use crate::http::{SlotReport, Way};
-use crate::party::Noticed;
+use crate::http::{PathWaits, SlotReport};
+use crate::party::PartyEvent;
 use crate::waits;
 use prefinal_lab::Failure;
 use prefinal_lab::waits::{Waits, milliseconds};
@@ -55,7 +55,7 @@ pub(super) struct Ledger<S: NamedScheme> {
     choice: Algorithm,
     /// How many slots from the first on use the slow path alone.
     slow_only: u64,
-    /// Who is in the committee of each epoch that the run has.
+    /// The members of each epoch's committee, as far as the run has them.
     members: Vec<BTreeSet<Party>>,
     terms: BTreeMap<EpochId, Term<S>>,
     rows: BTreeMap<Slot, Row<S>>,
@@ -85,8 +85,8 @@ impl<S: NamedScheme> Ledger<S> {
     }
 
     /// Takes an event; how all parties came by their values, if it is the last of a slot.
-    pub(super) fn take(&mut self, noticed: Noticed<S>) -> Option<SlotReport> {
-        let Noticed { by, at, event } = noticed;
+    pub(super) fn take(&mut self, noticed: PartyEvent<S>) -> Option<SlotReport> {
+        let PartyEvent { by, at, event } = noticed;
         match event {
             Event::Ready { epoch, first_slot, committees } => {
                 let new = || Term { first: first_slot, committees: *committees };
@@ -167,7 +167,7 @@ impl<S: NamedScheme> Ledger<S> {
         let old = self.terms.range(..epoch).next_back().and_then(|(_, term)| key(term));
         let new = self.terms.get(&epoch).and_then(key);
         let key =
-            if new.is_some() && old == new { "the same group key" } else { "a key of its own" };
+            if new.is_some() && old == new { "the same group key" } else { "another group key" };
         let count = now.len();
         format!("{epoch}: {count} parties, {joined} joined, {left} left, every stake moved; {key}")
     }
@@ -299,7 +299,7 @@ impl<S: NamedScheme> Default for Row<S> {
 }
 
 fn shown<S: NamedScheme>(slot: Slot, row: &Row<S>) -> SlotReport {
-    let mut ways: BTreeMap<Path, Way> = BTreeMap::new();
+    let mut ways: BTreeMap<Path, PathWaits> = BTreeMap::new();
     for (party, (at, path)) in &row.revealed {
         let way = ways.entry(*path).or_default();
         way.parties += 1;

@@ -56,14 +56,14 @@ use crate::http::HttpOptions;
 use crate::interrupt::Interrupts;
 use crate::journal::{AnyJournal, JournalFolder, Journals};
 use crate::output::{self, Sink};
-use crate::party::{self, Noticed, Shared, Time, network};
+use crate::party::{self, PartyContext, PartyEvent, Time, network};
 use prefinal_lab::Failure;
-use prefinal_lab::once::Once;
+use prefinal_lab::cache::ResultCache;
 use prefinal_registry::chronicle::Chronicle;
 use prefinal_registry::{NamedEngine, engine};
 use prefinal_registry::{NamedScheme, scheme};
+use prefinal_validator::fixed::FixedCommittees;
 use prefinal_validator::keygen::Progress;
-use prefinal_validator::rota::Rota;
 use prefinal_validator::setup::{self, Algorithm, FIRST, Identity, Plan, Setup};
 use prefinal_validator::{Event, Validator};
 
@@ -155,8 +155,9 @@ fn run_with<S: NamedScheme, E: NamedEngine>(options: &Options) -> Result<(), Fai
         setup.pace.pause = REST;
         setup.lead = setup.lead.saturating_mul(4);
     }
-    let setup = Rota::chain(setup, &later, identities.iter(), options.changes.every(slots))
-        .map_err(Failure::bad_input)?;
+    let setup =
+        FixedCommittees::chain(setup, &later, identities.iter(), options.changes.every(slots))
+            .map_err(Failure::bad_input)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .max_blocking_threads(cores())
         .enable_all()
@@ -177,7 +178,7 @@ fn run_with<S: NamedScheme, E: NamedEngine>(options: &Options) -> Result<(), Fai
     write(&chronicles, out, file)
 }
 
-/// The values of the first key go to `out`, those of each further key to a file of its own beside it.
+/// The values of the first key go to `out`, those of each further key to another file beside it.
 fn write(chronicles: &[Chronicle], out: Sink, file: &Path) -> Result<(), Failure> {
     let Some((first, others)) = chronicles.split_first() else {
         let why = "the run was ended before there was a key".to_owned();
@@ -290,7 +291,7 @@ struct Durable {
 
 /// A committee at work.
 struct Run<S: NamedScheme> {
-    noticed: UnboundedReceiver<Noticed<S>>,
+    noticed: UnboundedReceiver<PartyEvent<S>>,
     /// How many jobs of the key generation are done.
     jobs: Arc<AtomicU64>,
     pulse: Pulse,
@@ -312,12 +313,12 @@ async fn start<S: NamedScheme, E: NamedEngine>(
     let Durable { shelf, journals, used, archive } = durable;
     let (events, noticed) = unbounded_channel();
     let jobs = Arc::default();
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(PartyContext {
         time,
         events,
         shelf,
         archive,
-        once: Once::default(),
+        once: ResultCache::default(),
         dealers: Arc::new(Semaphore::new(cores().saturating_sub(1).max(1))),
         jobs: Arc::clone(&jobs),
     });
@@ -403,7 +404,7 @@ impl KeyProgress {
         Self { bar, watched: Party::new(0) }
     }
 
-    fn show<S: NamedScheme>(&self, noticed: &Noticed<S>) {
+    fn show<S: NamedScheme>(&self, noticed: &PartyEvent<S>) {
         if noticed.by != self.watched {
             return;
         }

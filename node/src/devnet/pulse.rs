@@ -17,7 +17,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
 use tokio::time::Instant as Clock;
 
-use crate::party::Noticed;
+use crate::party::PartyEvent;
 use prefinal_registry::NamedScheme;
 use prefinal_validator::Event;
 
@@ -49,7 +49,7 @@ impl Pulse {
     }
 
     /// Takes what a party noticed.
-    pub(super) fn notice<S: NamedScheme>(&mut self, now: Clock, noticed: &Noticed<S>) {
+    pub(super) fn notice<S: NamedScheme>(&mut self, now: Clock, noticed: &PartyEvent<S>) {
         let is_new = match &noticed.event {
             Event::Dealing { epoch, dealings, .. } => {
                 let most = self.dealings.entry((*epoch, noticed.by)).or_default();
@@ -135,7 +135,7 @@ mod tests {
         /// Half of what the watchdog waits for passes, then this happens.
         fn then(&mut self, by: u32, event: Event<Bls>) -> Option<String> {
             self.seconds += 30;
-            let noticed = Noticed { by: Party::new(by), at: Instant::START, event };
+            let noticed = PartyEvent { by: Party::new(by), at: Instant::START, event };
             self.pulse.notice(self.now(), &noticed);
             self.pulse.stuck(self.now(), self.jobs)
         }

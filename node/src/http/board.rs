@@ -76,18 +76,18 @@ pub(super) struct Notification {
 /// How all parties came by a slot's value.
 #[derive(Clone, Debug)]
 pub struct SlotReport {
-    /// Which slot.
+    /// The slot of the report.
     pub slot: Slot,
     /// Its block; `None` if it was skipped.
     pub block: Option<Value>,
-    /// How many came by it on each path.
-    pub ways: BTreeMap<Path, Way>,
+    /// The parties that had its value, by path.
+    pub ways: BTreeMap<Path, PathWaits>,
 }
 
-/// How some parties came by a slot's value.
+/// How many parties had a slot's value on one path, and how long they waited for it.
 #[derive(Clone, Debug, Default)]
-pub struct Way {
-    /// How many.
+pub struct PathWaits {
+    /// Number of parties that had the value on this path.
     pub parties: usize,
     /// How long each of them waited after finality, as far as that is known.
     pub waits: Vec<Duration>,
@@ -364,7 +364,7 @@ impl Round {
 impl SlotReport {
     fn to_json(&self, round: u64, signature: &Encoded) -> String {
         let most = self.ways.iter().max_by_key(|(path, way)| (way.parties, **path));
-        let waits = self.ways.iter().map(|(path, Way { parties, waits })| {
+        let waits = self.ways.iter().map(|(path, PathWaits { parties, waits })| {
             let [mean, longest] = mean_and_longest(&waits.iter().copied().collect());
             let told = json!({ "parties": parties, "mean_ms": mean, "longest_ms": longest });
             (path.to_string(), told)

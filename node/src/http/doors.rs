@@ -270,7 +270,7 @@ mod tests {
         let (first, mut first_closed) = enter(&doors, "192.0.2.1").unwrap();
         let (second, mut second_closed) = enter(&doors, "192.0.2.1").unwrap();
         let (_other, mut other_closed) = enter(&doors, "192.0.2.2").unwrap();
-        // Who has waited for an answer since is not the one that was idle longest.
+        // A client that has waited for an answer since is not the one that was idle longest.
         drop(first.busy());
         let (third, _third_closed) = enter(&doors, "192.0.2.1").unwrap();
         assert!(
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_most_makes_room_when_all_is_taken() {
+    fn a_client_that_holds_most_makes_room_when_all_is_taken() {
         let doors = Doors::new(limits(4, 3));
         let many: Vec<_> = (0..3).map(|_| enter(&doors, "192.0.2.1").unwrap()).collect();
         let (_one, mut closed) = enter(&doors, "192.0.2.2").unwrap();

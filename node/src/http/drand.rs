@@ -248,7 +248,7 @@ fn v2_find(board: &Board, names: &Names, failed: &str) -> Result<Arc<Chain>, Ref
 
 /// Why a path leads nowhere.
 enum Refusal {
-    /// In drand's words.
+    /// An error, in drand's words.
     Said(StatusCode, String),
     /// The committee makes its key.
     NoKey(Prospect),

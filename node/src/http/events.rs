@@ -3,9 +3,9 @@
 //! ```text
 //! event: info                 the chain, as `/info` has it; once, when it is known
 //! event: value                a slot's value, round, path and waits, when all parties have it
-//! id: 12                      its slot: who comes back with it is told what it missed
+//! id: 12                      its slot: a client that comes back with it is told what it missed
 //! ```
-//! A client that connects for the first time gets the newest values that are kept. Who does not read falls
+//! A client that connects for the first time gets the newest values that are kept. A client that does not read falls
 //! behind what is kept, and is let go: a browser comes back by itself.
 
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! Before a request is answered: how often its sender asks, and what it brings.
 //!
 //! Its budget is one point in time, that until which a sender has asked in advance: each request moves it
-//! by one share of a second, and a client that is more than a burst of requests ahead is refused. Who is not ahead
-//! is forgotten. Who is a sender, and how much it may ask: `doors`.
+//! by one share of a second, and a client that is more than a burst of requests ahead is refused. A
+//! client that is not ahead is forgotten. What counts as one client, and how much it may ask: `doors`.
 //!
 //! The rate is that of the generic cell rate algorithm, as in `governor`, whose tables of senders have no bound and
 //! say of no sender whether it is known; with a table of ours behind it there would be more code, not less.
@@ -29,7 +29,7 @@ use super::drand::plain;
 /// Senders that may be ahead at a time.
 const SENDERS: usize = 4096;
 
-/// Who has asked in advance, and until when.
+/// The clients that have asked in advance, and until when.
 pub(super) struct Rates {
     /// One request's share of time.
     share: Duration,
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_too_often_waits_and_nobody_else_does() {
+    fn a_client_that_asks_too_often_waits_and_nobody_else_does() {
         let (rates, now) = (rates(), Instant::now());
         let admitted = (0..1000).filter(|_| rates.admits(address(1), now)).count();
         assert_eq!(admitted, 200);

@@ -21,7 +21,7 @@
 //! | `/committee`                                              | who shares the key, for pages        |
 //! | anything else                                             | a file of the page, if there is one  |
 //!
-//! Who asks for the round that is next waits for it. While the key is made, paths that name the chain
+//! A client that asks for the next round waits for it. While the key is made, paths that name the chain
 //! or a round answer 503 with `Retry-After`; `/info` says besides what is known of the chain by then.
 //!
 //! | answer                                     | to be kept (`Cache-Control`)                     |
@@ -83,7 +83,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 
-pub use self::board::{Board, SlotReport, Way, genesis};
+pub use self::board::{Board, PathWaits, SlotReport, genesis};
 pub use self::content::takes_gzip;
 use self::doors::Doors;
 pub use self::doors::Limits;

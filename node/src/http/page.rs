@@ -1,7 +1,7 @@
 //! Files to serve beside the values: read once, so that a path can name nothing else.
 //!
 //! What becomes smaller is compressed once as well, not for each request: that would be work which costs
-//! who asks for it nothing.
+//! the client that asks for it nothing.
 //!
 //! `tower-http` serves folders as well, from files that it opens by the path that is asked for, tagged by time
 //! and length. Ours are tagged by their bytes, as rounds are, and answered by the same code (`content`).

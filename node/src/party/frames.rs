@@ -6,7 +6,7 @@
 //! the first. Each party still gets its own bytes over its own connection, and believes nothing but what
 //! is in them: frames are told apart by their SHA-256.
 //!
-//! A validator on a network of its own has no use for this.
+//! A validator that runs alone in its process has no use for this.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;

@@ -35,7 +35,7 @@ use self::network::{Ends, Incoming, Outbox};
 use crate::archive::Archive;
 use crate::journal::{FolderError, JournalFolder, JournaledValidator};
 use prefinal_engine::{Engine, Work};
-use prefinal_lab::once::Once;
+use prefinal_lab::cache::ResultCache;
 use prefinal_registry::NamedEngine;
 use prefinal_registry::NamedScheme;
 use prefinal_validator::keygen::Progress;
@@ -43,35 +43,35 @@ use prefinal_validator::participant;
 use prefinal_validator::setup::Identity;
 use prefinal_validator::{Effect, Event, Input, Job, Message, Verdict};
 
-/// What a party noticed, and when.
-pub struct Noticed<S: NamedScheme> {
-    /// The party.
+/// An event of one party's validator, and when it happened.
+pub struct PartyEvent<S: NamedScheme> {
+    /// The party that reports the event.
     pub by: Party,
-    /// On the parties' clock.
+    /// When it happened, on the parties' clock.
     pub at: Instant,
-    /// What it was.
+    /// The event of its validator.
     pub event: Event<S>,
 }
 
-/// What all tasks share.
-pub struct Shared<S: NamedScheme> {
+/// What the tasks of all parties share.
+pub struct PartyContext<S: NamedScheme> {
     /// The parties' clock.
     pub time: Time,
     /// Where parties tell what they notice.
-    pub events: UnboundedSender<Noticed<S>>,
+    pub events: UnboundedSender<PartyEvent<S>>,
     /// Where the journals are, for what is said of them when they fail.
     pub shelf: JournalFolder,
     /// Where values are kept, if the chain is served and durable.
     pub archive: Option<Arc<Archive>>,
     /// Jobs that all parties would compute alike.
-    pub once: Once<S>,
+    pub once: ResultCache<S>,
     /// Dealings that may be made at a time.
     pub dealers: Arc<Semaphore>,
     /// Jobs of the key generation that are done.
     pub jobs: Arc<AtomicU64>,
 }
 
-/// The parties' clock.
+/// The clock that all parties of a devnet share.
 #[derive(Clone, Copy)]
 pub struct Time {
     /// When this life begins.
@@ -91,7 +91,7 @@ impl Time {
 }
 
 struct Task<S: NamedScheme, E: Engine> {
-    shared: Arc<Shared<S>>,
+    shared: Arc<PartyContext<S>>,
     identity: Arc<Identity>,
     validator: JournaledValidator<S, E>,
     outbox: Outbox,
@@ -105,7 +105,7 @@ pub type Links<S, E> = Ends<Message<S, <E as Engine>::Message>>;
 
 /// Runs a party until its inbox closes, its journal fails or the task is dropped.
 pub async fn run<S: NamedScheme, E: NamedEngine>(
-    shared: Arc<Shared<S>>,
+    shared: Arc<PartyContext<S>>,
     identity: Arc<Identity>,
     validator: JournaledValidator<S, E>,
     links: Links<S, E>,
@@ -241,14 +241,14 @@ impl<S: NamedScheme, E: Engine> Task<S, E> {
     }
 
     fn note(&self, event: Event<S>) {
-        let noticed = Noticed { by: self.identity.me, at: self.now(), event };
+        let noticed = PartyEvent { by: self.identity.me, at: self.now(), event };
         // The observer stops listening when the run ends.
         drop(self.shared.events.send(noticed));
     }
 }
 
 fn compute<S: NamedScheme, J: Work>(
-    shared: &Shared<S>,
+    shared: &PartyContext<S>,
     identity: &Identity,
     job: &Job<S, J>,
 ) -> Verdict<S, J::Verdict> {

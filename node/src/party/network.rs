@@ -3,7 +3,7 @@
 //! | stream    | what travels on it                                              | sends first |
 //! |-----------|-----------------------------------------------------------------|-------------|
 //! | beacon    | partials beside votes, values that somebody missed              | yes         |
-//! | consensus | proposals, votes, key generation in blocks, answers to who lags | no          |
+//! | consensus | proposals, votes, key generation in blocks, answers to laggards | no          |
 //!
 //! A frame is what one step sends to one peer on one stream, encoded once for all recipients. What the links
 //! promise, and what strangers and liars get, says `prefinal_net`. A frame that no party of this version sends
@@ -60,13 +60,13 @@ fn streams() -> Vec<StreamOptions> {
     vec![stream("consensus", CONSENSUS_FRAME, 0), stream("beacon", BEACON_FRAME, 1)]
 }
 
-/// What travels between parties.
-pub trait Travels: BorshSerialize + BorshDeserialize + Clone + Send + Sync + 'static {
+/// A message that travels between parties, and the stream that it takes.
+pub trait WireMessage: BorshSerialize + BorshDeserialize + Clone + Send + Sync + 'static {
     /// The stream that it takes.
     fn stream(&self) -> StreamId;
 }
 
-impl<S: KeyedScheme, M> Travels for Message<S, M>
+impl<S: KeyedScheme, M> WireMessage for Message<S, M>
 where
     Self: BorshSerialize + BorshDeserialize + Clone + Send + Sync + 'static,
 {
@@ -84,20 +84,21 @@ pub enum Incoming<T> {
     Frame {
         /// The frame, with its sender.
         frame: Frame,
-        /// Its content.
+        /// The messages in the frame.
         messages: Vec<T>,
     },
     /// The peer sent what no honest party sends.
     Dropped {
         /// The peer.
         peer: Party,
-        /// What it was.
+        /// The fault that the link was closed for.
         reason: LinkError,
     },
 }
 
 /// Why a party has no links.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum NetworkError {
     /// The set-up has another key for this party.
     #[error(transparent)]
@@ -108,6 +109,18 @@ pub enum NetworkError {
     /// The system does not say where the socket is.
     #[error("the socket has no address: {0}")]
     Address(#[from] io::Error),
+}
+
+impl NetworkError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Key(error) => error.code(),
+            Self::Start(error) => error.code(),
+            Self::Address(_) => "input-output",
+        }
+    }
 }
 
 /// A party's outgoing end of all its links.
@@ -141,7 +154,7 @@ pub type Ends<T> = (Outbox, Receiver<Incoming<T>>);
 ///
 /// # Errors
 /// If the key is not the party's, or the socket is not to be had.
-pub fn connect<T: Travels>(
+pub fn connect<T: WireMessage>(
     setup: &Setup,
     identity: &Identity,
     (listen, window): (SocketAddr, NonZeroU32),
@@ -174,7 +187,7 @@ pub fn connect<T: Travels>(
 ///
 /// # Errors
 /// If one of them has none.
-pub fn connect_all<T: Travels>(
+pub fn connect_all<T: WireMessage>(
     setup: &Setup,
     identities: &[Identity],
     delay: impl Fn(Party, Party) -> Duration,
@@ -202,7 +215,7 @@ fn window(parties: usize) -> NonZeroU32 {
 }
 
 /// Decodes what arrives, until the party has stopped.
-async fn open<T: Travels>(
+async fn open<T: WireMessage>(
     links: Links,
     mut arrived: Inbox,
     frames: Arc<Frames<T>>,
@@ -257,7 +270,7 @@ impl Outbox {
 
     /// Sends what one step had to send: one frame for everybody on each stream, and one for each who gets more
     /// than that.
-    pub fn deliver<T: Travels>(&self, letters: &[(Recipient<Party>, T)]) {
+    pub fn deliver<T: WireMessage>(&self, letters: &[(Recipient<Party>, T)]) {
         for stream in [BEACON, CONSENSUS] {
             let letters: Vec<_> =
                 letters.iter().filter(|(_, message)| message.stream() == stream).collect();
@@ -267,7 +280,7 @@ impl Outbox {
         }
     }
 
-    fn deliver_on<T: Travels>(&self, stream: StreamId, letters: &[&(Recipient<Party>, T)]) {
+    fn deliver_on<T: WireMessage>(&self, stream: StreamId, letters: &[&(Recipient<Party>, T)]) {
         let frame = |is_for: &dyn Fn(&Recipient<Party>) -> bool| {
             let of = letters.iter().filter(|(to, _)| is_for(to)).map(|(_, message)| message);
             encode(&of.collect::<Vec<_>>())

@@ -11,12 +11,12 @@ use prefinal_weighted_rounding::{Ratio, Stake};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
-use super::network::{Ends, Incoming, Outbox, Travels, connect_all};
+use super::network::{Ends, Incoming, Outbox, WireMessage, connect_all};
 
 /// Capital words take the beacon's stream.
 type Text = Vec<u8>;
 
-impl Travels for Text {
+impl WireMessage for Text {
     fn stream(&self) -> StreamId {
         StreamId::new(u8::from(self.first().is_some_and(u8::is_ascii_uppercase)))
     }
@@ -110,7 +110,7 @@ async fn each_kind_of_message_takes_its_stream() {
 }
 
 #[tokio::test]
-async fn who_sends_garbage_is_named_once_a_connection_and_cut_off() {
+async fn a_peer_that_sends_garbage_is_named_once_a_connection_and_cut_off() {
     let mut ends = ends(|_, _| Duration::ZERO);
     say(&ends[0].0, b"sound");
     assert_eq!(heard(&mut ends[3].1).await.0, Party::new(0));
@@ -151,7 +151,7 @@ async fn heard_or_dropped(inbox: &mut Receiver<Incoming<Text>>) -> Option<Party>
 }
 
 #[tokio::test]
-async fn who_does_not_read_gets_less_and_holds_nobody_up() {
+async fn a_peer_that_does_not_read_gets_less_and_holds_nobody_up() {
     // More than what fits into the queue here, the room there, and what is on its way.
     const FRAMES: u32 = 500;
     let mut ends = ends(|_, _| Duration::ZERO);

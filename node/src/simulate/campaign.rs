@@ -7,7 +7,7 @@ use std::time::{Duration, Instant as Clock};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use prefinal_lab::Failure;
-use prefinal_lab::campaign::{EngineName, Function, Order, Played, Tally, Watch};
+use prefinal_lab::campaign::{EngineName, ExecutionReport, Function, Order, Tally, Watch};
 
 use crate::{output, table};
 
@@ -78,7 +78,7 @@ impl Report {
 
 impl Watch for Report {
     /// Adds an execution, and says at once what did not hold in it and how to see it again.
-    fn played(&self, kind: (EngineName, Function), seed: u64, played: &Played) {
+    fn played(&self, kind: (EngineName, Function), seed: u64, played: &ExecutionReport) {
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         sums.add(kind, played);
         if let Err(violation) = &played.outcome {
@@ -96,7 +96,7 @@ impl Watch for Report {
 }
 
 impl Sums {
-    fn add(&mut self, kind: (EngineName, Function), played: &Played) {
+    fn add(&mut self, kind: (EngineName, Function), played: &ExecutionReport) {
         self.executions += 1;
         *self.played.entry(kind).or_default() += 1;
         self.tally.merge(&played.tally);

@@ -74,7 +74,7 @@ pub struct DraftOptions {
     out: PathBuf,
 }
 
-/// Who takes its number from which draft.
+/// The draft from which a newcomer takes its number.
 #[derive(Args, Debug)]
 pub struct JoinOptions {
     /// The newcomer's home folder

@@ -11,7 +11,7 @@ use prefinal_validator::setup::FIRST;
 
 use super::links;
 use super::state::Validator;
-use crate::http::{SlotReport, Way};
+use crate::http::{PathWaits, SlotReport};
 
 /// Carries out effects until the driver has stopped. A value is durable before the next effect, so that after
 /// a crash the participant shows again what was not.
@@ -115,7 +115,7 @@ fn revealed(validator: &Validator, reveal: &Reveal<Bls>) -> Result<(), String> {
     let wait = validator.is_revealed(reveal.slot, reveal.path);
     validator.weigh(reveal.slot, reveal.path);
     validator.board.reveal(reveal.slot, reveal.output);
-    let way = Way { parties: 1, waits: wait.into_iter().collect() };
+    let way = PathWaits { parties: 1, waits: wait.into_iter().collect() };
     let ways = [(reveal.path, way)].into();
     validator.board.show(&SlotReport { slot: reveal.slot, block: reveal.value, ways });
     let wait = wait.map(|wait| wait.as_secs_f64());

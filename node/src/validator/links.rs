@@ -5,7 +5,7 @@
 //! | beacon       | late partials, early ones that a vote had no room for, missed values | yes         |
 //! | transactions | key generation, for the party that proposes next                     | no          |
 //!
-//! The engine has a network of its own, which this does not touch. What the links promise, and what strangers
+//! The engine has its own network, which this does not touch. What the links promise, and what strangers
 //! and liars get, says [`prefinal_net`].
 use std::num::NonZeroU32;
 use std::sync::Arc;

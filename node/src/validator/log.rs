@@ -10,7 +10,7 @@ use prefinal_lab::Failure;
 /// How logs are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// For people.
+    /// Lines of text, for people.
     Text,
     /// For machines: one object a line.
     Json,

@@ -1,7 +1,7 @@
 //! Transactions that wait for a block.
 //!
 //! A transaction leaves when it is seen in a final block, not when it is proposed: the block of a round that
-//! fails is forgotten by everybody else. Each party's transactions have places of their own, so that none can
+//! fails is forgotten by everybody else. Each party's transactions have separate places, so that none can
 //! take those of the others, and a block takes from all in turn.
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -60,7 +60,7 @@ use prefinal_malachite::SecretKey;
 use prefinal_malachite_app::App;
 use prefinal_net::{LinkKey, Links, PeerKey};
 use prefinal_protocol::Recipient;
-use prefinal_sidecar::{Carry, Endpoint, Feed, Listener, Sidecar};
+use prefinal_sidecar::{Endpoint, Feed, Listener, PartialCarrier, Sidecar};
 use prefinal_validator::participant::{Effect, Host, Participant};
 use prefinal_validator::setup::{Identity, Setup};
 use tokio::signal::unix::{SignalKind, signal};
@@ -149,7 +149,7 @@ async fn validate(mut home: Home) -> Result<(), Failure> {
 enum Engine {
     /// Malachite's, in this process.
     Malachite(Box<App>),
-    /// In a process of its own, which calls this one.
+    /// In another process, which calls this one.
     Outside(oneshot::Sender<()>),
 }
 
@@ -390,7 +390,7 @@ fn outside(
     let mut options = prefinal_sidecar::Options::new(&validator.setup, Some(0));
     if config.sidecar.carry == SidecarCarry::Links {
         let sender = Arc::clone(validator);
-        options.carry = Carry::Links(Arc::new(move |message| {
+        options.carry = PartialCarrier::Links(Arc::new(move |message| {
             links::send(&sender.links, Recipient::All, &message);
         }));
     }

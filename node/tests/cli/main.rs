@@ -199,7 +199,7 @@ fn too_many_and_too_few_parties_are_named() {
     let table = folder.file("seven.csv", format!("{SEVEN}0\n0\n"));
     let table = utf8(&table);
     for command in ["devnet", "simulate"] {
-        // Who has no stake does not count.
+        // A party without stake does not count.
         refused(&[command, "--stakes", table, "--parties", "8"], &["8", "seven.csv", "7"]);
         refused(&[command, "--parties", "130"], &["130", "129"]);
         for few in ["0", "1", "3"] {

@@ -10,7 +10,7 @@ use crate::client::{ask, get, json, say};
 use crate::{HOUR, Relay};
 
 #[test]
-fn who_has_a_round_already_is_not_sent_it_again() {
+fn a_client_that_has_a_round_already_is_not_sent_it_again() {
     let relay = Relay::open();
     let hash = json(relay.address, "/chains")[0].as_str().unwrap().to_owned();
     for path in [

@@ -248,7 +248,7 @@ fn what_never_changes_may_be_kept_and_nothing_else() {
 }
 
 #[test]
-fn who_asks_for_the_next_round_waits_for_it() {
+fn a_client_that_asks_for_the_next_round_waits_for_it() {
     let relay = Relay::open();
     let (address, asked) = (relay.address, Instant::now());
     let next = ["/public/6", "/v2/beacons/default/rounds/6", "/v2/beacons/default/rounds/next"];

@@ -51,7 +51,7 @@ fn say_raw(mut stream: TcpStream, words: &str) -> String {
 }
 
 #[test]
-fn who_asks_too_often_is_told_to_wait() {
+fn a_client_that_asks_too_often_is_told_to_wait() {
     let relay = Relay::open();
     let request = PLAIN.replace("Connection: close\r\n", "");
     let all = request.repeat(2000) + PLAIN;
@@ -147,7 +147,7 @@ fn an_address_has_one_budget_and_on_the_loopback_each_connection_has_its_own() {
 }
 
 #[test]
-fn who_says_nothing_is_let_go() {
+fn a_client_that_says_nothing_is_let_go() {
     let relay = Relay::open();
     let ends = ["", "GET /chains HTTP/1.1\r\nHost:", &PLAIN.replace("Connection: close\r\n", "")];
     let asked = Instant::now();

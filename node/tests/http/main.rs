@@ -1,6 +1,6 @@
 //! The HTTP interface from outside: rounds that verify, what drand says of bad questions, limits.
 //!
-//! The server has a key of its own here and rounds that the test signs; a committee behind it, and drand's
+//! The server has its own key here and rounds that the test signs; a committee behind it, and drand's
 //! published clients in front, are in `devnet`.
 #![expect(
     clippy::expect_used,
@@ -32,7 +32,7 @@ use prefinal_beacon::{Path, Slot};
 use prefinal_crypto_core::bls::Domain;
 use prefinal_crypto_core::bls::min_sig::{SecretKey, Signature};
 use prefinal_crypto_core::drand::RoundNumber;
-use prefinal_node::http::{Board, Limits, Server, SlotReport, Way, genesis};
+use prefinal_node::http::{Board, Limits, PathWaits, Server, SlotReport, genesis};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use tokio::runtime::Runtime;
@@ -100,7 +100,7 @@ impl Relay {
     fn show(&self, round: u64) {
         let way = |waits: &[u64]| {
             let waits: Vec<_> = waits.iter().copied().map(Duration::from_millis).collect();
-            Way { parties: waits.len(), waits }
+            PathWaits { parties: waits.len(), waits }
         };
         let ways = BTreeMap::from([(Path::Fast, way(&[1, 2])), (Path::Slow, way(&[6]))]);
         self.board.show(&SlotReport { slot: Slot::new(BEFORE + round), block: None, ways });

@@ -84,7 +84,7 @@ fn a_missing_page_is_built_once_and_that_is_said() {
 
 /// What is in a folder must not run because somebody stands in it.
 #[test]
-fn who_is_not_run_by_cargo_builds_nothing() {
+fn a_program_that_is_not_run_by_cargo_builds_nothing() {
     let checkout = Checkout::new(MADE);
     let first = checkout.devnet(checkout.root(), None, &[]);
     assert!(said(&first, "without a page: it is not built yet: cargo xtask page"));

@@ -68,7 +68,7 @@ impl Follower {
 }
 
 #[test]
-fn who_follows_is_told_everything_once_and_in_order() {
+fn a_client_that_follows_is_told_everything_once_and_in_order() {
     let relay = Relay::new(5, HOUR, None);
     let mut early = Follower::new(relay.address, None);
     // So that it is there before the key is.
@@ -90,7 +90,7 @@ fn who_follows_is_told_everything_once_and_in_order() {
 }
 
 #[test]
-fn who_comes_back_is_told_what_it_missed() {
+fn a_client_that_comes_back_is_told_what_it_missed() {
     let relay = Relay::open();
     (3..=4).for_each(|round| relay.show(round));
     let mut first = Follower::new(relay.address, None);
@@ -168,7 +168,7 @@ fn there_are_so_many_seats_and_who_leaves_frees_one() {
 }
 
 #[test]
-fn who_does_not_read_is_let_go() {
+fn a_client_that_does_not_read_is_let_go() {
     let relay = Relay::open();
     let mut follower = Follower::new(relay.address, None);
     follower.next().unwrap();

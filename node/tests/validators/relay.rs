@@ -132,7 +132,7 @@ async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, weather: &Weathe
     }
 }
 
-/// Relays datagrams to a target, and says where it listens. Each sender gets a socket of its own towards the
+/// Relays datagrams to a target, and says where it listens. Each sender gets its own socket towards the
 /// target, so that answers find back.
 pub(crate) async fn udp(target: SocketAddr, weather: Arc<Weather>) -> io::Result<SocketAddr> {
     let near = Arc::new(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?);

@@ -93,7 +93,7 @@ impl Epoch {
         Self { config, key, signers, seed, rng }
     }
 
-    /// The next epoch: who holds shares now deals them on, to others or to the same, who have fresh
+    /// The next epoch: parties that hold shares now deal them on, to others or to the same, who have fresh
     /// decryption keys.
     pub(crate) fn hand_over(&mut self, plan: &Plan, same: bool) -> Self {
         let number = self.config.session().context.epoch.get() + 1;

@@ -6,7 +6,7 @@
 //!
 //! | work                        | looked up under                                             |
 //! |-----------------------------|-------------------------------------------------------------|
-//! | work of the engine          | what [`Legible`] says                                       |
+//! | work of the engine          | what [`ReadableEngine`] says                                       |
 //! | partials into a value       | each partial alone; any quorum of valid ones gives one value |
 //! | keys and dealings           | see [`Ground`]                                              |
 //!
@@ -33,7 +33,7 @@ pub use super::prices::Prices;
 pub use super::seen::Observation;
 use crate::failure::Failure;
 use crate::known::CheckedPartials;
-use crate::legible::{Legible, partial_in};
+use crate::legible::{ReadableEngine, partial_in};
 use crate::lives::Lives;
 use crate::machine::{JobOf, MessageOf, RecordOf, VerdictOf};
 use crate::seating::Seating;
@@ -56,23 +56,23 @@ pub type Slip<S, E = Jolteon> = Box<dyn FnMut(Seat, &MessageOf<S, E>) -> Option<
 pub type Watch<S, E = Jolteon> = Box<dyn FnMut(Instant, Seat, Seat, &MessageOf<S, E>)>;
 
 /// An engine that experiments run on.
-pub trait Subject: Legible + NamedEngine {}
-impl<E: Legible + NamedEngine> Subject for E {}
+pub trait Subject: ReadableEngine + NamedEngine {}
+impl<E: ReadableEngine + NamedEngine> Subject for E {}
 
 /// Votes, certificates and partials that were seen and checked.
-pub struct Knowledge<S: Priced, E: Legible = Jolteon> {
+pub struct Knowledge<S: Priced, E: ReadableEngine = Jolteon> {
     engines: BTreeMap<EpochId, E::Memo>,
     partials: BTreeMap<EpochId, CheckedPartials<S>>,
 }
 
 // Derived, it would ask for defaults of what is in it.
-impl<S: Priced, E: Legible> Default for Knowledge<S, E> {
+impl<S: Priced, E: ReadableEngine> Default for Knowledge<S, E> {
     fn default() -> Self {
         Self { engines: BTreeMap::new(), partials: BTreeMap::new() }
     }
 }
 
-impl<S: Priced, E: Legible> Knowledge<S, E> {
+impl<S: Priced, E: ReadableEngine> Knowledge<S, E> {
     /// Keeps what is also true in the next run of the same committee: values of slots do not depend on
     /// blocks. Values under keys of later epochs differ, and are dropped.
     #[must_use]

@@ -41,12 +41,12 @@ pub enum Ballot {
         block: Value,
     },
     /// A vote that makes a value final in its view.
-    Cast(Cast),
+    Cast(FinalityVote),
 }
 
 /// A vote that makes a value final once a quorum has cast it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
-pub struct Cast {
+pub struct FinalityVote {
     /// The slot and the attempt.
     pub view: View,
     /// The value.
@@ -55,14 +55,14 @@ pub struct Cast {
     pub implied: Vec<(Slot, Option<Value>)>,
 }
 
-impl Cast {
+impl FinalityVote {
     /// All slots that a quorum of such votes decides.
     pub(crate) fn decides(&self) -> impl Iterator<Item = (Slot, Option<Value>)> {
         self.implied.iter().copied().chain([(self.view.slot, Some(self.value))])
     }
 }
 
-/// Who has voted for what by now, and what is final.
+/// The votes so far, and what they make final.
 #[derive(Clone, Debug)]
 pub(crate) struct Finality {
     stakes: Vec<u128>,
@@ -72,7 +72,7 @@ pub(crate) struct Finality {
     promised: BTreeMap<u64, BTreeSet<Party>>,
     voted: BTreeMap<(u64, Value), BTreeSet<Party>>,
     parents: BTreeMap<Value, u64>,
-    casts: BTreeMap<Cast, BTreeSet<Party>>,
+    casts: BTreeMap<FinalityVote, BTreeSet<Party>>,
     decided: BTreeMap<Slot, Option<Value>>,
 }
 
@@ -132,7 +132,7 @@ impl Finality {
         self.decided.get(&slot).copied()
     }
 
-    /// The last slot that a vote of its own or a later one has decided.
+    /// The last slot that a vote for it or for a later one has decided.
     pub(crate) fn last_decided(&self) -> Option<Slot> {
         self.decided.last_key_value().map(|(slot, _)| *slot)
     }
@@ -149,12 +149,12 @@ impl Finality {
 
     /// Whether a vote contradicts nothing that is final. What completes no second quorum leaves
     /// agreement as it is, so Definition 5 asks no more of a party that votes once in a view.
-    pub(crate) fn allows(&self, cast: &Cast) -> bool {
+    pub(crate) fn allows(&self, cast: &FinalityVote) -> bool {
         cast.decides().all(|(slot, value)| self.decided(slot).is_none_or(|known| known == value))
     }
 
     /// Whether this party's vote would make something final that is not.
-    pub(crate) fn completes(&self, party: Party, cast: &Cast) -> bool {
+    pub(crate) fn completes(&self, party: Party, cast: &FinalityVote) -> bool {
         if cast.decides().all(|(slot, _)| self.decided.contains_key(&slot)) {
             return false;
         }
@@ -164,7 +164,7 @@ impl Finality {
     }
 
     /// All votes so far that could still decide something.
-    pub(crate) fn casts(&self) -> impl Iterator<Item = (&Cast, &BTreeSet<Party>)> {
+    pub(crate) fn casts(&self) -> impl Iterator<Item = (&FinalityVote, &BTreeSet<Party>)> {
         self.casts.iter()
     }
 
@@ -191,11 +191,11 @@ mod tests {
         Finality::new(vec![1; 4], [Party::new(3)].into())
     }
 
-    fn cast(slot: Slot, attempt: u32, value: Value) -> Cast {
-        Cast { view: View::new(slot, attempt), value, implied: Vec::new() }
+    fn cast(slot: Slot, attempt: u32, value: Value) -> FinalityVote {
+        FinalityVote { view: View::new(slot, attempt), value, implied: Vec::new() }
     }
 
-    fn vote(finality: &mut Finality, party: u32, cast: &Cast) {
+    fn vote(finality: &mut Finality, party: u32, cast: &FinalityVote) {
         finality.take(Party::new(party), &Ballot::Cast(cast.clone()));
     }
 
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn a_descendant_decides_what_it_implies() {
         let mut finality = finality();
-        let child = Cast { implied: vec![(ONE, None)], ..cast(TWO, 0, A) };
+        let child = FinalityVote { implied: vec![(ONE, None)], ..cast(TWO, 0, A) };
         (0..2).for_each(|party| vote(&mut finality, party, &child));
         assert_eq!(finality.decided(ONE), Some(None));
         assert!(finality.permits(ONE, None) && !finality.permits(ONE, Some(A)));

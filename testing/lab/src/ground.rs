@@ -24,10 +24,10 @@ use prefinal_crypto_core::drand::RoundNumber;
 use prefinal_pvss_dkg::field::HandoverError;
 use prefinal_pvss_dkg::protocol;
 
+use crate::cache::ResultCache;
 use crate::memo::Memo;
-use crate::once::Once;
+use prefinal_validator::fixed::FixedCommittees;
 use prefinal_validator::keygen::{self, Job, Verdict};
-use prefinal_validator::rota::Rota;
 use prefinal_validator::scheme::{CommitteeKey, KeyedScheme, PartyKeys};
 use prefinal_validator::setup::{self, Identity, Plan, PlanError, Setup};
 
@@ -36,7 +36,7 @@ pub struct Ground<S: Priced> {
     setup: Setup,
     identities: Vec<Arc<Identity>>,
     dealt: Memo<(Party, EpochId), Dealt>,
-    once: Once<S>,
+    once: ResultCache<S>,
     decrypted: Memo<(Party, [u8; 32]), Decrypted<S>>,
     verified: Mutex<Verified>,
 }
@@ -57,7 +57,7 @@ impl<S: Priced> Ground<S> {
             setup,
             identities: identities.into_iter().map(Arc::new).collect(),
             dealt: Memo::default(),
-            once: Once::default(),
+            once: ResultCache::default(),
             decrypted: Memo::default(),
             verified: Mutex::default(),
         })
@@ -67,10 +67,10 @@ impl<S: Priced> Ground<S> {
     /// after this number of slots.
     ///
     /// # Errors
-    /// The same as [`Rota::chain`].
+    /// The same as [`FixedCommittees::chain`].
     pub fn followed_by(self, later: &[Plan], every: NonZeroU64) -> Result<Self, PlanError> {
         let identities = self.identities.iter().map(|identity| &**identity);
-        let setup = Rota::chain(self.setup, later, identities, every)?;
+        let setup = FixedCommittees::chain(self.setup, later, identities, every)?;
         Ok(Self { setup, ..self })
     }
 

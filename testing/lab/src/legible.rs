@@ -13,7 +13,7 @@ use prefinal_malachite::{Malachite, NilOrVal, VoteType};
 use prefinal_sim::Dice;
 
 use crate::costs::Costs;
-use crate::finality::{Ballot, Cast};
+use crate::finality::{Ballot, FinalityVote};
 use crate::known::CheckedVotes;
 
 /// The meaning of something that a party writes or sends.
@@ -25,8 +25,8 @@ pub enum Act {
     GaveUp(View),
 }
 
-/// An engine whose votes can be read.
-pub trait Legible: Engine {
+/// An engine whose records and messages can be read, so that a test knows what each party voted for.
+pub trait ReadableEngine: Engine {
     /// Results that need not be computed twice in one execution.
     type Memo: Default + Send;
 
@@ -79,7 +79,7 @@ pub trait Legible: Engine {
 }
 
 /// The partial in a vote, if there is one.
-pub(crate) fn partial_in<S: Function, E: Legible>(
+pub(crate) fn partial_in<S: Function, E: ReadableEngine>(
     message: &E::Message,
 ) -> Option<::prefinal_beacon::Message<S>> {
     borsh::from_slice(E::carried(message)?).ok()
@@ -87,13 +87,13 @@ pub(crate) fn partial_in<S: Function, E: Legible>(
 
 /// Votes, and verdicts on everything else. They are the same for all parties.
 #[derive(Default)]
-pub struct Judged {
+pub struct SharedVerdicts {
     votes: CheckedVotes,
     claims: BTreeMap<prefinal_jolteon::Fingerprint, prefinal_jolteon::Verdict>,
 }
 
-impl Legible for Jolteon {
-    type Memo = Judged;
+impl ReadableEngine for Jolteon {
+    type Memo = SharedVerdicts;
 
     /// A party prefinalizes when the promise behind its order vote is durable.
     fn written(_: Party, record: &prefinal_jolteon::Record) -> Option<Act> {
@@ -125,12 +125,12 @@ impl Legible for Jolteon {
         })
     }
 
-    fn see(memo: &mut Judged, from: Party, message: &prefinal_jolteon::Message) {
+    fn see(memo: &mut SharedVerdicts, from: Party, message: &prefinal_jolteon::Message) {
         memo.votes.see(from, message);
     }
 
     fn run(
-        Judged { votes, claims }: &mut Judged,
+        SharedVerdicts { votes, claims }: &mut SharedVerdicts,
         job: &prefinal_jolteon::Job,
     ) -> prefinal_jolteon::Verdict {
         if matches!(job.work(), prefinal_jolteon::Work::Votes { .. }) {
@@ -184,7 +184,7 @@ impl Legible for Jolteon {
 }
 
 /// Its messages are checked when they come.
-impl Legible for Malachite {
+impl ReadableEngine for Malachite {
     type Memo = ();
 
     /// Its own precommit, which it counts from then on, whether it leaves or not.
@@ -257,7 +257,7 @@ fn precommit(vote: &prefinal_malachite::Vote) -> Option<Act> {
     match (vote.kind, vote.value) {
         (VoteType::Precommit, NilOrVal::Val(block)) => {
             let value = Value::new(block.to_bytes());
-            Some(Act::Ballot(Ballot::Cast(Cast { view, value, implied: Vec::new() })))
+            Some(Act::Ballot(Ballot::Cast(FinalityVote { view, value, implied: Vec::new() })))
         }
         (VoteType::Precommit, NilOrVal::Nil) => Some(Act::GaveUp(view)),
         (VoteType::Prevote, _) => None,

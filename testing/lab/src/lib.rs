@@ -12,7 +12,7 @@
 //! | `known`        | results of checks, shared by all parties                                  |
 //! | `ground`       | keys, and what the key generation has computed                            |
 //! | [`machine`]    | the validator's types, on Jolteon                                         |
-//! | [`once`]       | results that are the same for all parties of a process                    |
+//! | [`cache`]      | results that are the same for all parties of a process                    |
 //! | `seating`      | which party sits in which seat                                            |
 //! | `seen`         | the notes of a run                                                        |
 //! | [`waits`]      | how long parties waited for values                                        |
@@ -23,6 +23,7 @@
 //! and cryptography costs what was measured at the start. Nothing here prints or writes.
 #![forbid(unsafe_code)]
 
+pub mod cache;
 pub mod campaign;
 pub mod check;
 pub mod committee;
@@ -37,7 +38,6 @@ pub mod lives;
 pub mod machine;
 mod memo;
 pub mod observe;
-pub mod once;
 mod place;
 pub mod priced;
 mod prices;

@@ -2,7 +2,7 @@
 use prefinal_engine::Engine;
 use prefinal_jolteon::Jolteon;
 
-/// Message between validators.
+/// A message between the validators of a simulated chain.
 pub type MessageOf<S, E = Jolteon> = prefinal_validator::Message<S, <E as Engine>::Message>;
 /// Record that must be durable before anything that follows it leaves.
 pub type RecordOf<E = Jolteon> = prefinal_validator::Record<<E as Engine>::Record>;

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_comes_second_computes_nothing() {
+    fn the_second_that_asks_computes_nothing() {
         let memo = Memo::default();
         let computed = AtomicU32::new(0);
         let square = |n: u32| {

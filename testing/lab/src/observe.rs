@@ -25,7 +25,7 @@ use super::costs::Costs;
 use super::latency::Experiment;
 use crate::failure::Failure;
 use crate::finality::Ballot;
-use crate::legible::{Act, Legible};
+use crate::legible::{Act, ReadableEngine};
 use crate::machine::MessageOf;
 use crate::place::place;
 use prefinal_registry::scheme::Name;
@@ -34,7 +34,7 @@ use prefinal_validator::setup::{Algorithm, Plan};
 
 /// The costs of cryptography in virtual time.
 #[derive(Clone, Debug)]
-pub enum Charge {
+pub enum CostModel {
     /// Nothing: the network alone.
     Nothing,
     /// The costs as measured now on this machine.
@@ -65,7 +65,7 @@ pub struct Order {
     /// Number of cores of each party.
     pub cores: NonZeroU32,
     /// The costs of cryptography.
-    pub charge: Charge,
+    pub charge: CostModel,
     /// Whether each message that arrives is reported as an event.
     pub messages: bool,
 }
@@ -112,9 +112,9 @@ fn experiment<S: Priced>(order: &Order) -> Result<Experiment<S>, Failure> {
         None => Network::constant(Duration::ZERO),
     };
     let costs = match &order.charge {
-        Charge::Nothing => None,
-        Charge::Measured => Some(Costs::measure()?),
-        Charge::Given(text) => Some(serde_json::from_str(text).map_err(Failure::bad_input)?),
+        CostModel::Nothing => None,
+        CostModel::Measured => Some(Costs::measure()?),
+        CostModel::Given(text) => Some(serde_json::from_str(text).map_err(Failure::bad_input)?),
     };
     let prices = costs.map_or(Prices::FREE, |costs| Prices::Measured { costs, cores: order.cores });
     let ground = Ground::new(&plan, order.seed).map_err(Failure::bad_input)?;
@@ -219,7 +219,7 @@ mod tests {
             seed: 7,
             jitter: 5,
             cores: NonZeroU32::MIN,
-            charge: Charge::Nothing,
+            charge: CostModel::Nothing,
             messages: true,
         }
     }

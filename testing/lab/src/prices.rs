@@ -14,7 +14,7 @@ use prefinal_pvss_dkg::protocol;
 use prefinal_pvss_dkg::{Shape, SharePath};
 
 use super::costs::{Costs, Work};
-use crate::legible::Legible;
+use crate::legible::ReadableEngine;
 use crate::machine::MessageOf;
 use crate::priced::Priced;
 use prefinal_validator::keygen;
@@ -49,7 +49,7 @@ pub(crate) struct Bill<'a> {
 
 impl Bill<'_> {
     /// Decoding a partial; what the engine does when it takes a message in.
-    pub(crate) fn input<S: Priced, E: Legible>(&self, input: &Input<S, E>) -> Duration {
+    pub(crate) fn input<S: Priced, E: ReadableEngine>(&self, input: &Input<S, E>) -> Duration {
         let Prices::Measured { costs, .. } = self.prices else { return Duration::ZERO };
         match input {
             Input::Received { from, message: Message::Engine(_, message) } => {
@@ -65,7 +65,7 @@ impl Bill<'_> {
     }
 
     /// Signing or evaluating what is sent.
-    pub(crate) fn message<S: Priced, E: Legible>(
+    pub(crate) fn message<S: Priced, E: ReadableEngine>(
         &self,
         sender: Party,
         message: &MessageOf<S, E>,
@@ -84,7 +84,7 @@ impl Bill<'_> {
         }
     }
 
-    pub(crate) fn engine<E: Legible>(&self, job: &E::Job) -> Duration {
+    pub(crate) fn engine<E: ReadableEngine>(&self, job: &E::Job) -> Duration {
         let Prices::Measured { costs, .. } = self.prices else { return self.flat(1) };
         E::working(&costs, job)
     }

@@ -27,7 +27,7 @@ use super::finality::Finality;
 use crate::legible::Act;
 use prefinal_validator::setup::Setup;
 
-/// Who has done what by now, the faulty among them.
+/// What each party has done by now, the faulty ones too.
 pub(crate) struct Secrecy<'a> {
     setup: &'a Setup,
     base: u64,

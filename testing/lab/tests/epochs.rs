@@ -35,10 +35,12 @@ use prefinal_protocol::Instant;
 use prefinal_pvss_dkg::protocol as dkg;
 use prefinal_registry::scheme::Name;
 use prefinal_registry::{Jolteon, Malachite};
-use prefinal_sim::{Blocked, Disk, Network, Note, Partition, Seat, Simulation, Stop, Window};
+use prefinal_sim::{
+    Disk, Network, Note, Partition, PartitionEffect, Seat, Simulation, Stop, Window,
+};
 use prefinal_validator::Message;
+use prefinal_validator::fixed::FixedCommittees;
 use prefinal_validator::keygen::{Job, Verdict};
-use prefinal_validator::rota::Rota;
 use prefinal_validator::setup::{Algorithm, Plan, Setup};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
@@ -85,7 +87,7 @@ fn rota<S: Priced>(ground: &Ground<S>) -> Setup {
     let mut setup = ground.setup().clone();
     setup.timeout = Duration::from_millis(600);
     let identities = ground.identities().iter().map(|identity| &**identity);
-    Rota::chain(setup, &[plan(1), plan(2)], identities, EVERY).unwrap()
+    FixedCommittees::chain(setup, &[plan(1), plan(2)], identities, EVERY).unwrap()
 }
 
 struct Run<S: Lab, E: Subject> {
@@ -250,7 +252,7 @@ fn is_told_what_is_final<S: Lab, E: Subject>() {
         network = network.with_partition(Partition {
             window: Window::new(from, until),
             groups: vec![BTreeSet::from([seat])],
-            blocked: Blocked::Dropped,
+            blocked: PartitionEffect::Dropped,
         });
         let mut run = stage::<S, E>(network, &[]);
         let seen = Rc::clone(&told);

@@ -26,7 +26,7 @@ use prefinal_lab::legible::Act;
 use prefinal_lab::machine::RecordOf;
 use prefinal_pvss_dkg::protocol;
 use prefinal_sim::rule::{self, Letter};
-use prefinal_sim::{Blocked, Chance, Dice, Disk, Loss, Network, Partition, Seat, Window};
+use prefinal_sim::{Chance, Dice, Disk, Loss, Network, Partition, PartitionEffect, Seat, Window};
 use prefinal_validator::Record;
 use prefinal_validator::participant::Record as Kept;
 use prefinal_validator::setup::{Algorithm, FIRST};
@@ -88,7 +88,7 @@ fn rehearsal<S: Lab>(seed: u64) -> Run<S> {
     run
 }
 
-fn who_crashes_and_comes_back_with_its_disk_ends_with_the_same_values<S: Lab>() {
+fn a_party_that_crashes_and_comes_back_with_its_disk_ends_with_the_same_values<S: Lab>() {
     for seed in SEEDS {
         let crashing = seat(u32::try_from(seed).unwrap());
         let run = rehearsal::<S>(seed);
@@ -166,7 +166,7 @@ fn a_crash_between_writing_and_sending_changes_nothing<S: Lab>() {
     assert!(moments >= 9 * SEEDS.len(), "only {moments} kinds of records were written");
 }
 
-fn who_crashes_again_and_again_comes_through<S: Lab>() {
+fn a_party_that_crashes_again_and_again_comes_through<S: Lab>() {
     for seed in SEEDS {
         let crashing = seat(2);
         let mut run = Scene::new("crashes again and again", seed).stage::<S>();
@@ -251,7 +251,7 @@ fn what_was_given_up_after_a_restart_is_not_released_by_the_beacon_that_comes_la
         scene.network = scene.network.with_partition(Partition {
             window: Window::new(at, at + SECOND * 15),
             groups: vec![BTreeSet::from([crashing])],
-            blocked: Blocked::Dropped,
+            blocked: PartitionEffect::Dropped,
         });
         let mut run = scene.stage::<Wvuf>();
         run.simulation.crash_after_records(crashing, count).unwrap();
@@ -450,7 +450,9 @@ fn a_partition_stops_what_it_must_and_heals<S: Lab>() {
         let groups = [vec![0, 1], vec![2, 6]].map(|group| group.into_iter().map(Seat::new));
         for (number, group) in groups.into_iter().enumerate() {
             let group: BTreeSet<Seat> = group.collect();
-            for (blocked, at) in [Blocked::Dropped, Blocked::Held].into_iter().zip(times) {
+            for (blocked, at) in
+                [PartitionEffect::Dropped, PartitionEffect::Held].into_iter().zip(times)
+            {
                 let mut scene = Scene::new(format!("group {number} {blocked:?} at {at:?}"), seed);
                 let from = Instant::at(at);
                 scene.network = scene.network.with_partition(Partition {
@@ -479,7 +481,7 @@ fn chaos<S: Lab>(seed: u64) {
     scene.network = scene.network.with_loss(loss).with_partition(Partition {
         window: Window::new(from, from + SECOND * 3),
         groups: vec![BTreeSet::from([cut_off])],
-        blocked: Blocked::Dropped,
+        blocked: PartitionEffect::Dropped,
     });
     let mut run = scene.stage::<S>();
     run.simulation
@@ -502,7 +504,7 @@ fn chaos<S: Lab>(seed: u64) {
     for crashing in [seat(5), seat(6)] {
         run.simulation.crash_after_records(crashing, 1 + dice.below(80)).unwrap();
     }
-    // Who has crashed at a record comes back, whenever that was.
+    // A party that has crashed at a record comes back, whenever that was.
     for _ in 0..800 {
         run.run_for(ms(20));
         for one in [seat(5), seat(6)] {
@@ -538,10 +540,10 @@ macro_rules! in_each_scheme {
 in_each_scheme! {
     without_faults_everybody_reveals_the_same_and_the_fast_path_is_used
     the_slow_path_costs_one_delay_and_the_others_none
-    who_crashes_and_comes_back_with_its_disk_ends_with_the_same_values
+    a_party_that_crashes_and_comes_back_with_its_disk_ends_with_the_same_values
     tight_thresholds_survive_a_crash_and_a_silent_third
     a_crash_between_writing_and_sending_changes_nothing
-    who_crashes_again_and_again_comes_through
+    a_party_that_crashes_again_and_again_comes_through
     all_may_crash_at_once
     a_lost_disk_harms_nobody_else
     a_third_may_be_silent_from_the_start

@@ -261,7 +261,7 @@ fn a_height_whose_first_proposer_is_down_takes_the_slow_path_and_the_others_do_n
 }
 
 #[test]
-fn who_withholds_or_garbles_its_extensions_costs_no_value() {
+fn a_party_that_withholds_or_garbles_its_extensions_costs_no_value() {
     // Without the largest party the fast path lacks stake.
     for fault in [Fault::Withholds, Fault::Garbles] {
         let mut run = stage(Algorithm::Fast, (Seat::new(0), fault));

@@ -24,12 +24,12 @@ pub const T_FIN: usize = 3;
 /// Slots are 1 to this.
 const SLOTS: usize = 6;
 
-/// Slot and attempt.
+/// A view: slot and attempt.
 pub type At = (u8, u8);
 
-/// What is left out of the contract.
+/// The part of the contract that a model leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Without {
+pub enum Omission {
     /// All objections of one rule.
     Rule(Rule),
     /// The words "or a later one" of rule 4.
@@ -42,7 +42,7 @@ pub struct Terms {
     /// The attempt that the engine declares.
     pub declared: Option<u32>,
     /// `None` for the whole contract.
-    pub without: Option<Without>,
+    pub without: Option<Omission>,
     /// What a restart finds.
     pub journal: Journal,
 }
@@ -66,7 +66,7 @@ impl Terms {
     #[must_use]
     pub fn without(rule: Rule) -> Self {
         let declared = (rule != Rule::NoView).then_some(0);
-        Self { declared, without: Some(Without::Rule(rule)), journal: Journal::Known }
+        Self { declared, without: Some(Omission::Rule(rule)), journal: Journal::Known }
     }
 
     /// The whole contract, with restarts that find this.
@@ -78,15 +78,15 @@ impl Terms {
     /// Whether a rule is in force.
     #[must_use]
     pub fn has(&self, rule: Rule) -> bool {
-        self.without != Some(Without::Rule(rule))
+        self.without != Some(Omission::Rule(rule))
     }
 
     fn obeys(&self, objection: &Withheld) -> bool {
         match (self.without, objection) {
-            (Some(Without::LaterViews), Withheld::Abandoned { view, abandoned }) => {
+            (Some(Omission::LaterViews), Withheld::Abandoned { view, abandoned }) => {
                 view == abandoned
             }
-            (Some(Without::Rule(rule)), objection) => objection.rule() != Some(rule),
+            (Some(Omission::Rule(rule)), objection) => objection.rule() != Some(rule),
             _ => true,
         }
     }
@@ -97,7 +97,7 @@ impl Terms {
 pub enum Call {
     /// The engine is about to cast a vote that is, or implies, the vote for this value.
     Prefinalized {
-        /// Whose value.
+        /// The slot of the value.
         slot: u8,
         /// Where the vote is cast.
         view: At,
@@ -197,7 +197,7 @@ pub fn hash(value: u8) -> Value {
     Value::new([value; 32])
 }
 
-/// Parties by name.
+/// A party's name, as counterexamples print it.
 #[must_use]
 pub fn name(party: usize) -> char {
     ['A', 'B', 'C'].get(party).copied().unwrap_or('?')

@@ -50,7 +50,7 @@ pub enum Bug {
 /// The engine and its bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Jolteon {
-    /// The contract.
+    /// The contract that parties obey.
     pub terms: Terms,
     /// How many rounds before stabilisation.
     pub rounds: u8,

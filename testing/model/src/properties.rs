@@ -3,7 +3,7 @@
 //! | property                    | says                                                              |
 //! |-----------------------------|-------------------------------------------------------------------|
 //! | [`AGREEMENT`]               | a slot is final with one value                                     |
-//! | [`ONE_OUTPUT`]              | who finalizes through different views evaluates the same input      |
+//! | [`ONE_OUTPUT`]              | parties that finalize through different views evaluate the same input |
 //! | [`NO_LEAK`]                 | t_fin partials of an input are out only if its value is bound to be final: it has t_fin votes of *one* view (Definition 5), or is final |
 //! | [`NO_CONTRADICTION`]        | t_fin partials of a value are out only if no other value, nor none, is final |
 //! | [`TERMINATION`]             | one synchronous view later all is final and everybody has every output |
@@ -24,21 +24,21 @@ use stateright::{Model, Property};
 
 use crate::desk::{At, Call, Desk, HONEST, T_FIN, Terms, hash};
 
-/// See the module.
+/// The name of the property that no slot is final with two values.
 pub const AGREEMENT: &str = "agreement";
-/// See the module.
+/// The name of the property that parties that finalize through different views evaluate one input.
 pub const ONE_OUTPUT: &str = "one output";
-/// See the module.
+/// The name of the property that partials leave early only for a value that is bound to be final.
 pub const NO_LEAK: &str = "no leak";
-/// See the module.
+/// The name of the property that partials of a value leave early only if nothing else is final.
 pub const NO_CONTRADICTION: &str = "no contradiction";
-/// See the module.
+/// The name of the property that every final slot gets its output.
 pub const TERMINATION: &str = "termination";
 
 /// Something that is final, whether anybody knows it or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Which slot.
+    /// The slot that it is about.
     pub slot: u8,
     /// `None` if it is skipped.
     pub value: Option<u8>,
@@ -46,7 +46,7 @@ pub struct Decision {
     pub view: At,
 }
 
-/// An engine's rules.
+/// A consensus engine as the checker sees it: its states and steps.
 pub trait Engine:
     Model<
         State: Clone + PartialEq + Hash + Send + Sync + 'static,
@@ -55,7 +55,7 @@ pub trait Engine:
     + Sync
     + 'static
 {
-    /// The contract.
+    /// The contract that parties obey.
     fn terms(&self) -> &Terms;
 
     /// The honest parties' beacons.
@@ -78,7 +78,7 @@ pub trait Engine:
     fn last_slot(&self, state: &Self::State) -> u8;
 }
 
-/// All properties.
+/// All properties that the checker looks at.
 pub fn all<E: Engine>() -> Vec<Property<E>> {
     vec![
         Property::always(AGREEMENT, agreement),

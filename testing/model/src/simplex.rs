@@ -41,7 +41,7 @@ pub enum Bug {
 /// The engine and its bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Simplex {
-    /// The contract.
+    /// The contract that parties obey.
     pub terms: Terms,
     /// How many views before stabilisation.
     pub views: u8,

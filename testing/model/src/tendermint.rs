@@ -32,7 +32,7 @@ const SLOT: u8 = 1;
 /// A fault in the engine, for a model that finds nothing must be asked what it would find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
-    /// Locks bind nobody.
+    /// Parties vote without regard to their locks.
     NoLock,
     /// Any earlier polka unlocks, also one from before the lock.
     OldPolkaUnlocks,
@@ -45,7 +45,7 @@ pub enum Bug {
 /// The engine and its bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Tendermint {
-    /// The contract.
+    /// The contract that parties obey.
     pub terms: Terms,
     /// How many rounds before stabilisation.
     pub rounds: u8,

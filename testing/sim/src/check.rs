@@ -54,10 +54,10 @@ pub struct Divergence<T: Debug> {
     pub second_item: T,
 }
 
-/// Something happened that must not happen.
+/// A note was made that must not be made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{seat} at {at:?}: {event}")]
-pub struct Unwanted {
+pub struct UnwantedNote {
     /// The seat.
     pub seat: Seat,
     /// When, since the start.
@@ -66,10 +66,10 @@ pub struct Unwanted {
     pub event: String,
 }
 
-/// Something did not happen that must happen.
+/// A note that must be made was not made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{seat} has nothing for {key:?}")]
-pub struct Absent<K: Debug> {
+pub struct MissingNote<K: Debug> {
     /// The seat.
     pub seat: Seat,
     /// The key that has no note.
@@ -141,16 +141,16 @@ pub fn total_order<'a, E: 'a, T: PartialEq + Clone + Debug>(
 /// Checks that no note is of this kind.
 ///
 /// # Errors
-/// [`Unwanted`] with the first note that is.
+/// [`UnwantedNote`] with the first note that is.
 pub fn never<'a, E: Debug + 'a>(
     notes: impl IntoIterator<Item = &'a Note<E>>,
     mut unwanted: impl FnMut(&'a Note<E>) -> bool,
-) -> Result<(), Unwanted> {
+) -> Result<(), UnwantedNote> {
     match notes.into_iter().find(|note| unwanted(note)) {
         None => Ok(()),
         Some(Note { at, seat, event }) => {
             let event = format!("{event:?}");
-            Err(Unwanted { seat: *seat, at: at.since_start(), event })
+            Err(UnwantedNote { seat: *seat, at: at.since_start(), event })
         }
     }
 }
@@ -158,19 +158,19 @@ pub fn never<'a, E: Debug + 'a>(
 /// Checks that each of these seats has a note for each of these keys.
 ///
 /// # Errors
-/// [`Absent`] with the first seat that lacks one, and the key.
+/// [`MissingNote`] with the first seat that lacks one, and the key.
 pub fn everywhere<'a, E: 'a, K: Ord + Clone + Debug>(
     notes: impl IntoIterator<Item = &'a Note<E>>,
     seats: impl IntoIterator<Item = Seat>,
     keys: &[K],
     mut key: impl FnMut(&'a E) -> Option<K>,
-) -> Result<(), Absent<K>> {
+) -> Result<(), MissingNote<K>> {
     let seen: BTreeSet<(Seat, K)> =
         notes.into_iter().filter_map(|note| key(&note.event).map(|key| (note.seat, key))).collect();
     for seat in seats {
         for key in keys {
             if !seen.contains(&(seat, key.clone())) {
-                return Err(Absent { seat, key: key.clone() });
+                return Err(MissingNote { seat, key: key.clone() });
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::network::Fate;
 use crate::rule::{Chain, Letter, Scene};
 use crate::simulation::{Disk, Note, Simulation};
 use crate::station::{Item, Lane};
-use crate::time::{Leap, instant, nanos, since_start};
+use crate::time::{ClockJump, instant, nanos, since_start};
 
 /// Everything that one step sends to one seat. The recipients of a broadcast share it.
 pub(crate) struct Envelope<M> {
@@ -29,7 +29,7 @@ pub(crate) enum Event<H: Host> {
     Input { seat: Seat, input: Box<InputOf<H>> },
     Crash { seat: Seat },
     Boot { seat: Seat, disk: Disk },
-    Leap { seat: Seat, leap: Leap },
+    Leap { seat: Seat, leap: ClockJump },
 }
 
 impl<H: Host> Event<H> {
@@ -143,7 +143,7 @@ impl<H: Host> Simulation<H> {
         }
     }
 
-    fn leap_now(&mut self, seat: Seat, leap: Leap) {
+    fn leap_now(&mut self, seat: Seat, leap: ClockJump) {
         if let Some(station) = self.stations.get_mut(seat.index()) {
             station.clock.leap(leap);
         }

@@ -47,7 +47,7 @@ pub struct RoundTrip {
 pub struct UnknownRegion {
     /// The name that was asked for.
     pub name: String,
-    /// All names, sorted.
+    /// The names of all regions, sorted.
     pub known: Vec<String>,
 }
 

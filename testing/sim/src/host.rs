@@ -23,7 +23,7 @@ impl Seat {
         Self(number)
     }
 
-    /// Its number.
+    /// The seat's number, from zero.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0

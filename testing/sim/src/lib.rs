@@ -46,10 +46,10 @@ mod time;
 pub use dice::{Chance, Dice};
 pub use geography::{Geography, Region, RoundTrip, TableError, UnknownRegion};
 pub use host::{EffectOf, Host, InputOf, RecordOf, Seat, Step};
-pub use network::{Blocked, Jitter, Loss, Network, Partition};
+pub use network::{Jitter, Loss, Network, Partition, PartitionEffect};
 pub use placement::{
     DISPEL_EUROPE, DISPEL_WORLD, GLOBAL, Placement, PlacementError, RoundTrips, TRANTOR, ZAPTOS,
 };
 pub use simulation::{Counters, Disk, Note, Setup, SetupError, Simulation, Stop, UnknownSeat};
 pub use table::{Table, addressees};
-pub use time::{Leap, Window};
+pub use time::{ClockJump, Window};

@@ -56,7 +56,7 @@ pub struct Loss {
 /// What a partition does to an envelope sent across it. An envelope that is under way when the
 /// partition begins still arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blocked {
+pub enum PartitionEffect {
     /// The envelope never arrives.
     Dropped,
     /// The envelope leaves when the partition heals, as in the partially synchronous model.
@@ -71,7 +71,7 @@ pub struct Partition {
     /// The groups. All seats that are in none of them form one more group.
     pub groups: Vec<BTreeSet<Seat>>,
     /// What happens to envelopes across groups.
-    pub blocked: Blocked,
+    pub blocked: PartitionEffect,
 }
 
 impl Partition {
@@ -192,8 +192,8 @@ impl Network {
             self.partitions.iter().find(|partition| partition.separates(departure, from, to))
         {
             match partition.blocked {
-                Blocked::Dropped => return None,
-                Blocked::Held => departure = since_start(partition.window.until),
+                PartitionEffect::Dropped => return None,
+                PartitionEffect::Held => departure = since_start(partition.window.until),
             }
             if departure == u64::MAX {
                 return None;
@@ -330,8 +330,11 @@ mod tests {
             blocked,
         };
         let mut dice = Dice::new(0);
-        let mut dropping =
-            Network::constant(Duration::ZERO).with_partition(parted(Blocked::Dropped, 10, 20));
+        let mut dropping = Network::constant(Duration::ZERO).with_partition(parted(
+            PartitionEffect::Dropped,
+            10,
+            20,
+        ));
         let fate = |network: &mut Network, from, to, at: u64, dice: &mut Dice| {
             network.transit(from, to, at * 1_000_000, dice)
         };
@@ -342,13 +345,13 @@ mod tests {
         assert_eq!(fate(&mut dropping, A, B, 9, &mut dice), through(9, false));
         assert_eq!(fate(&mut dropping, A, B, 20, &mut dice), through(20, false));
         let mut holding = Network::constant(Duration::from_millis(1))
-            .with_partition(parted(Blocked::Held, 18, 30))
-            .with_partition(parted(Blocked::Held, 10, 20));
+            .with_partition(parted(PartitionEffect::Held, 18, 30))
+            .with_partition(parted(PartitionEffect::Held, 10, 20));
         assert_eq!(fate(&mut holding, A, B, 12, &mut dice), through(31, true));
         let mut forever = Network::constant(Duration::ZERO).with_partition(Partition {
             window: Window::ALWAYS,
             groups: vec![BTreeSet::from([A]), BTreeSet::from([B])],
-            blocked: Blocked::Held,
+            blocked: PartitionEffect::Held,
         });
         assert_eq!(fate(&mut forever, A, B, 1, &mut dice), Fate::Cut);
     }

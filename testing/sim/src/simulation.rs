@@ -14,7 +14,7 @@ use crate::network::Network;
 use crate::rule::Rule;
 use crate::schedule::Schedule;
 use crate::station::Station;
-use crate::time::{Leap, instant, since_start};
+use crate::time::{ClockJump, instant, since_start};
 
 /// Largest number of seats, more than any committee has. It catches typing errors.
 const MOST_SEATS: u32 = 65_536;
@@ -28,7 +28,7 @@ pub struct Setup {
     pub cores: NonZeroU32,
     /// Seed of all randomness. Print it with the results of the run.
     pub seed: u64,
-    /// The links.
+    /// The links between the seats, with their faults.
     pub network: Network,
     /// The run stops after this number of events, in case it would not end by itself.
     pub most_events: u64,
@@ -292,7 +292,7 @@ impl<H: Host> Simulation<H> {
     ///
     /// # Errors
     /// If there is no such seat.
-    pub fn leap(&mut self, seat: Seat, at: Instant, leap: Leap) -> Result<(), UnknownSeat> {
+    pub fn leap(&mut self, seat: Seat, at: Instant, leap: ClockJump) -> Result<(), UnknownSeat> {
         self.plan(seat, at, Event::Leap { seat, leap })
     }
 
@@ -397,7 +397,7 @@ impl<H: Host> Simulation<H> {
         Duration::from_nanos(busy)
     }
 
-    /// The host.
+    /// The host, with the machines of all seats.
     #[must_use]
     pub const fn host(&self) -> &H {
         &self.host

@@ -17,9 +17,9 @@ pub(crate) const fn instant(nanos: u64) -> Instant {
     Instant::at(Duration::from_nanos(nanos))
 }
 
-/// A jump of a clock that somebody sets, or that was wrong and is corrected.
+/// A jump of a seat's clock, as when somebody sets it or a wrong clock is corrected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leap {
+pub enum ClockJump {
     /// The clock jumps ahead.
     Ahead(Duration),
     /// The clock jumps back, at most to its start.
@@ -35,10 +35,10 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub(crate) fn leap(&mut self, leap: Leap) {
+    pub(crate) fn leap(&mut self, leap: ClockJump) {
         match leap {
-            Leap::Ahead(by) => self.ahead = self.ahead.saturating_add(nanos(by)),
-            Leap::Back(by) => self.behind = self.behind.saturating_add(nanos(by)),
+            ClockJump::Ahead(by) => self.ahead = self.ahead.saturating_add(nanos(by)),
+            ClockJump::Back(by) => self.behind = self.behind.saturating_add(nanos(by)),
         }
     }
 

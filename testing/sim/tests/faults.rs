@@ -12,8 +12,8 @@ use std::time::Duration;
 use bracha::{Broadcast, Message, Quorums};
 use prefinal_sim::rule::{self, Letter};
 use prefinal_sim::{
-    Blocked, Chance, Disk, Host, Leap, Loss, Network, Partition, Seat, Setup, Simulation, Stop,
-    Window, check,
+    Chance, ClockJump, Disk, Host, Loss, Network, Partition, PartitionEffect, Seat, Setup,
+    Simulation, Stop, Window, check,
 };
 use script::{A, Act, B, C, Event, FOREVER, Input, Stage, ms, seen, setup};
 
@@ -47,7 +47,7 @@ fn delivered(simulation: &Simulation<Broadcast>) -> Vec<(u128, u32, u32)> {
     simulation.notes().iter().map(line).collect()
 }
 
-fn with_window(from: u64, until: u64, side: &[Seat], blocked: Blocked) -> Partition {
+fn with_window(from: u64, until: u64, side: &[Seat], blocked: PartitionEffect) -> Partition {
     let groups = vec![side.iter().copied().collect::<BTreeSet<_>>()];
     Partition { window: Window::new(ms(from), ms(until)), groups, blocked }
 }
@@ -77,7 +77,7 @@ fn a_partition_blocks_and_heals() {
     assert_eq!(delivered(&healthy), [0, 1, 2, 3].map(|seat| (31, seat, 7)));
 
     // Two against two: no quorum of echoes until it heals.
-    let held = whole.clone().with_partition(with_window(5, 500, &[A, B], Blocked::Held));
+    let held = whole.clone().with_partition(with_window(5, 500, &[A, B], PartitionEffect::Held));
     let mut late = broadcast(4, held, quorums);
     late.run(ms(499));
     assert_eq!(delivered(&late), []);
@@ -87,7 +87,7 @@ fn a_partition_blocks_and_heals() {
     assert!(notes.iter().all(|&(at, _, value)| at >= 510 && value == 7), "{notes:?}");
     assert!(late.counters().held > 0);
 
-    let dropped = whole.with_partition(with_window(5, 500, &[A, B], Blocked::Dropped));
+    let dropped = whole.with_partition(with_window(5, 500, &[A, B], PartitionEffect::Dropped));
     let mut never = broadcast(4, dropped, quorums);
     assert_eq!(never.run(FOREVER), Stop::Idle);
     assert_eq!(delivered(&never), []);
@@ -137,8 +137,8 @@ fn running_jobs_and_deadlines_die_with_the_machine() {
 fn a_clock_that_is_set_moves_the_deadline_and_nothing_else() {
     for (leap, woken) in [
         (None, 60),
-        (Some(Leap::Ahead(Duration::from_millis(30))), 30),
-        (Some(Leap::Back(Duration::from_millis(20))), 80),
+        (Some(ClockJump::Ahead(Duration::from_millis(30))), 30),
+        (Some(ClockJump::Back(Duration::from_millis(20))), 80),
     ] {
         let mut simulation = stage(setup(2));
         give(&mut simulation, A, 0, &[Act::Wake(Some(60)), Act::Job(7), Act::Send(TO_ALL, 1)]);
@@ -152,7 +152,7 @@ fn a_clock_that_is_set_moves_the_deadline_and_nothing_else() {
     // Ahead of a deadline: it has passed.
     let mut simulation = stage(setup(1));
     give(&mut simulation, A, 0, &[Act::Wake(Some(60))]);
-    simulation.leap(A, ms(5), Leap::Ahead(Duration::from_millis(100))).unwrap();
+    simulation.leap(A, ms(5), ClockJump::Ahead(Duration::from_millis(100))).unwrap();
     simulation.run(FOREVER);
     assert_eq!(seen(&simulation)[1..], [(5, 0, Event::Woke)]);
 }
@@ -167,7 +167,7 @@ fn a_disk_of_an_earlier_life_is_found_at_the_first_boot() {
 }
 
 #[test]
-fn who_is_down_hears_nothing_and_a_lost_disk_is_empty() {
+fn a_party_that_is_down_hears_nothing_and_a_lost_disk_is_empty() {
     let mut simulation = stage(setup(2));
     give(&mut simulation, B, 0, &[Act::Persist(5)]);
     for at in [0, 5, 15] {

@@ -1,4 +1,4 @@
-//! A party in a process of its own, on a real file, killed at any moment.
+//! A party in a separate process, on a real file, killed at any moment.
 //!
 //! The child is this test program, started again with one test's name. It prints every partial that
 //! leaves; the parent kills it, starts it again, and in the end compares all lines of all lives.

@@ -13,7 +13,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use redb::{Builder, StorageBackend};
 
-const OWNER: &str = "whoever";
+const OWNER: &str = "owner";
 
 #[derive(Debug)]
 enum Change {

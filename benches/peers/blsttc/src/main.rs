@@ -8,8 +8,8 @@ use blsttc::{PublicKeySet, PublicKeyShare, SecretKeyShare, Signature, SignatureS
 use prefinal_crypto_core::bls::{Domain, MinPk};
 use prefinal_crypto_core::polynomial::Placement;
 use prefinal_peers::Contest;
-use prefinal_peers::dealt::{Case, Dealt};
-use prefinal_peers::signatures::{Refused, Scheme, compare};
+use prefinal_peers::dealt::{Case, DealtSecrets};
+use prefinal_peers::signatures::{InvalidSignature, Scheme, compare};
 
 const MESSAGE: &[u8] = b"message";
 
@@ -24,14 +24,14 @@ fn main() {
     for &(t, n) in contest.committees() {
         let placement = Placement::Consecutive;
         let case = Case { n, t, placement, domain: Domain::BASIC, message: MESSAGE };
-        let dealt = Dealt::<MinPk>::new(case);
+        let dealt = DealtSecrets::<MinPk>::new(case);
         compare(&mut contest, &dealt, &Blsttc::new(&dealt));
     }
     contest.finish();
 }
 
 impl Blsttc {
-    fn new(dealt: &Dealt<MinPk>) -> Self {
+    fn new(dealt: &DealtSecrets<MinPk>) -> Self {
         let share = |bytes: &[u8; 32]| SecretKeyShare::from_bytes(*bytes).unwrap();
         let shares: Vec<SecretKeyShare> = dealt.shares.iter().map(share).collect();
         let keys = PublicKeySet::from_bytes(dealt.commitment.concat()).unwrap();
@@ -41,8 +41,8 @@ impl Blsttc {
     }
 }
 
-fn refused(valid: bool) -> Result<(), Refused> {
-    if valid { Ok(()) } else { Err(Refused) }
+fn refused(valid: bool) -> Result<(), InvalidSignature> {
+    if valid { Ok(()) } else { Err(InvalidSignature) }
 }
 
 impl Scheme for Blsttc {
@@ -57,7 +57,7 @@ impl Scheme for Blsttc {
         self.shares[share].sign(MESSAGE)
     }
 
-    fn verify(&self, share: usize, partial: &SignatureShare) -> Result<(), Refused> {
+    fn verify(&self, share: usize, partial: &SignatureShare) -> Result<(), InvalidSignature> {
         refused(self.share_keys[share].verify(partial, MESSAGE))
     }
 
@@ -78,7 +78,7 @@ impl Scheme for Blsttc {
         self.keys.combine_signatures(quorum).unwrap()
     }
 
-    fn verify_result(&self, signature: &Signature) -> Result<(), Refused> {
+    fn verify_result(&self, signature: &Signature) -> Result<(), InvalidSignature> {
         refused(self.keys.public_key().verify(signature, MESSAGE))
     }
 

@@ -1,7 +1,7 @@
 //! One thread's time, the version that a lock file names, the sheet.
 use std::time::Duration;
 
-use prefinal_rows::{Clock, LIMIT, Meter, OURS, Options, Sheet, Who};
+use prefinal_rows::{Clock, Implementation, LIMIT, Meter, OURS, Options, Sheet};
 
 /// An operation that takes longer is run once: its first run is its only sample.
 const ONCE: Duration = Duration::from_millis(1500);
@@ -16,9 +16,9 @@ const COMMITTEES: [(u32, u32); 2] = [(67, 100), (667, 1000)];
 /// What one operation took.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// This project.
+    /// How long this project took.
     pub ours: Duration,
-    /// The peer.
+    /// How long the peer's library took.
     pub theirs: Duration,
     /// blst, where there is something that nobody can do without.
     pub limit: Option<Duration>,
@@ -80,7 +80,7 @@ impl Contest {
 
     /// Writes down what one operation of one case took.
     pub fn row(&mut self, (operation, case): (&str, &str), times: Times) {
-        let peer = Who::peer(self.peer.0, &self.peer.1);
+        let peer = Implementation::peer(self.peer.0, &self.peer.1);
         let row = self.sheet.of(operation, case).time(OURS, times.ours).time(peer, times.theirs);
         if let Some(limit) = times.limit {
             row.time(LIMIT, limit);
@@ -89,7 +89,7 @@ impl Contest {
 
     /// Writes down how long ours and theirs are on the wire.
     pub fn bytes(&mut self, (operation, case): (&str, &str), ours: usize, theirs: usize) {
-        let peer = Who::peer(self.peer.0, &self.peer.1);
+        let peer = Implementation::peer(self.peer.0, &self.peer.1);
         let size = |bytes| f64::from(u32::try_from(bytes).unwrap());
         self.sheet.of(operation, case).bytes(OURS, size(ours)).bytes(peer, size(theirs));
     }

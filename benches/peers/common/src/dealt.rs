@@ -8,12 +8,12 @@ use prefinal_crypto_core::secret::Secret;
 use prefinal_crypto_core::threshold::{KeyShares, Purpose, Setup, Signer, SigningCommittee};
 use prefinal_fixture::{qualified, rng};
 
-/// Who signs, and what.
+/// One case of a comparison: its committee and the message that is signed.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     /// Parties, with one share each.
     pub n: u32,
-    /// How many sign.
+    /// The threshold: how many parties sign.
     pub t: u32,
     /// Where the shares sit.
     pub placement: Placement,
@@ -34,10 +34,10 @@ impl Case {
     }
 }
 
-/// All secrets, dealt by one who is trusted: the same ones on every run.
+/// All secrets of a committee from one trusted dealer, the same ones on every run.
 #[derive(Debug)]
-pub struct Dealt<V: Variant> {
-    /// Who and what.
+pub struct DealtSecrets<V: Variant> {
+    /// The committee and the message.
     pub case: Case,
     /// Secret shares, 32 bytes each, big-endian.
     pub shares: Vec<[u8; 32]>,
@@ -48,8 +48,8 @@ pub struct Dealt<V: Variant> {
     pub(crate) signers: Vec<Signer<V>>,
 }
 
-impl<V: Variant> Dealt<V> {
-    /// Deals.
+impl<V: Variant> DealtSecrets<V> {
+    /// Deals the secrets of a case.
     #[must_use]
     pub fn new(case: Case) -> Self {
         let Case { n, t, placement, domain, .. } = case;

@@ -1,6 +1,6 @@
 //! What the comparisons with other libraries have in common.
 //!
-//! Each program beside this folder is one published library, in a workspace of its own, so that neither
+//! Each program beside this folder is one published library, in its own workspace, so that neither
 //! its lock file nor its features are ours. It implements [`Scheme`] by the library's calls; everything
 //! else is here and the same for all:
 //!
@@ -37,5 +37,5 @@ pub mod sharing;
 pub mod signatures;
 
 pub use contest::{Contest, Times};
-pub use dealt::Dealt;
+pub use dealt::DealtSecrets;
 pub use signatures::Scheme;

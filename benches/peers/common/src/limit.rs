@@ -41,10 +41,10 @@ pub trait Points {
     fn add_keys(contest: &Contest, terms: u32) -> Duration;
 }
 
-/// Signatures in 𝔾₁.
+/// The limits where signatures are in 𝔾₁ and keys in 𝔾₂.
 #[derive(Debug)]
 pub struct SignaturesLeft;
-/// Signatures in 𝔾₂.
+/// The limits where signatures are in 𝔾₂ and keys in 𝔾₁.
 #[derive(Debug)]
 pub struct SignaturesRight;
 
@@ -59,7 +59,7 @@ macro_rules! variant {
                 contest.time(|| key.sign(black_box(message), TAG, &[]))
             }
 
-            // blst has no hash of its own in safe Rust: it is a signature less a multiplication.
+            // blst offers no hash alone in safe Rust: it is a signature less a multiplication.
             fn verify(contest: &Contest, message: &[u8]) -> Duration {
                 let key = $other::SecretKey::key_gen(&seed(1), &[]).unwrap();
                 let multiply = contest.time(|| black_box(&key).sk_to_pk());

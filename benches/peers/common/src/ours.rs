@@ -7,10 +7,10 @@ use prefinal_crypto_core::commitment::Commitment;
 use prefinal_crypto_core::curve::Affine;
 use prefinal_crypto_core::threshold::{Message, Partial, Quorum, QuorumError};
 
-use crate::dealt::Dealt;
-use crate::signatures::{Refused, Scheme};
+use crate::dealt::DealtSecrets;
+use crate::signatures::{InvalidSignature, Scheme};
 
-impl<V: Variant> Dealt<V> {
+impl<V: Variant> DealtSecrets<V> {
     fn message(&self) -> Message<V> {
         Message::new(self.case.domain, self.case.message)
     }
@@ -20,7 +20,7 @@ fn party(share: usize) -> Party {
     Party::new(u32::try_from(share).unwrap())
 }
 
-impl<V: Variant> Scheme for Dealt<V> {
+impl<V: Variant> Scheme for DealtSecrets<V> {
     type Partial = Partial<V>;
     type Batch = BTreeMap<Party, Partial<V>>;
     type Quorum<'a> = Quorum<'a, V>;
@@ -32,8 +32,8 @@ impl<V: Variant> Scheme for Dealt<V> {
         self.signers[share].partial(&self.message()).unwrap()
     }
 
-    fn verify(&self, share: usize, partial: &Self::Partial) -> Result<(), Refused> {
-        partial.verify(&self.committee, party(share), &self.message()).map_err(|_| Refused)
+    fn verify(&self, share: usize, partial: &Self::Partial) -> Result<(), InvalidSignature> {
+        partial.verify(&self.committee, party(share), &self.message()).map_err(|_| InvalidSignature)
     }
 
     fn batch(&self, partials: Vec<(usize, Self::Partial)>) -> Self::Batch {
@@ -57,8 +57,8 @@ impl<V: Variant> Scheme for Dealt<V> {
         quorum.combine()
     }
 
-    fn verify_result(&self, signature: &Self::Signature) -> Result<(), Refused> {
-        self.committee.verify_result(&self.message(), signature).map_err(|_| Refused)
+    fn verify_result(&self, signature: &Self::Signature) -> Result<(), InvalidSignature> {
+        self.committee.verify_result(&self.message(), signature).map_err(|_| InvalidSignature)
     }
 
     fn commitment(&self) -> Self::Commitment {

@@ -7,22 +7,22 @@ use prefinal_pvss_dkg::{Dealing, verify};
 
 use crate::contest::Contest;
 
-/// What sharing costs us.
+/// Times and size of this project's dealings.
 #[derive(Clone, Copy, Debug)]
-pub struct Ours {
-    /// Making one dealing.
+pub struct SharingCosts {
+    /// How long it takes to make one dealing.
     pub deal: Duration,
     /// Checking it, once it is read.
     pub verify: Duration,
     /// Reading it: every point decoded, and in its subgroup.
     pub decode: Duration,
-    /// On the wire.
+    /// Size of a dealing on the wire.
     pub bytes: usize,
 }
 
 /// Among `n` parties with one share each, `t` of which suffice.
 #[must_use]
-pub fn ours(contest: &Contest, t: u32, n: u32) -> Ours {
+pub fn ours(contest: &Contest, t: u32, n: u32) -> SharingCosts {
     let dealers = Dealers::new(&vec![1; usize::try_from(n).unwrap()], t, 0);
     let config = &dealers.config;
     let deal = contest.time(|| dealers.deal(0));
@@ -30,5 +30,5 @@ pub fn ours(contest: &Contest, t: u32, n: u32) -> Ours {
     let bytes = dealing.to_bytes();
     let decode = contest.time(|| Dealing::from_bytes(config, black_box(&bytes)).unwrap());
     let verify = contest.time_each(|| dealing.clone(), |dealing| verify(config, dealing).unwrap());
-    Ours { deal, verify, decode, bytes: bytes.len() }
+    SharingCosts { deal, verify, decode, bytes: bytes.len() }
 }

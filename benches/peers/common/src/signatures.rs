@@ -6,67 +6,67 @@ use prefinal_crypto_core::access::ShareIndex;
 use prefinal_crypto_core::polynomial::Placement;
 
 use crate::contest::{Contest, Times};
-use crate::dealt::Dealt;
+use crate::dealt::DealtSecrets;
 use crate::limit::{Limit, Points};
 
 /// A signature that does not verify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused;
+pub struct InvalidSignature;
 
 /// One library's threshold signatures over a sharing that it has read. A share is named by its
 /// position, from zero.
 pub trait Scheme {
-    /// A party's part.
+    /// One party's partial signature.
     type Partial: Clone;
-    /// What checking several takes.
+    /// Partials, prepared to be checked together.
     type Batch;
-    /// What combining takes; partials in it are valid.
+    /// Valid partials, prepared to be combined.
     type Quorum<'a>
     where
         Self: 'a;
-    /// The combined one.
+    /// The committee's signature.
     type Signature;
-    /// What no share key was computed from yet.
+    /// The dealer's commitment, from which share keys are computed.
     type Commitment;
-    /// A share's.
+    /// The public key of one share.
     type Key;
 
-    /// Hash, multiply.
+    /// Signs with one share: a hash to the curve and a multiplication.
     fn partial(&self, share: usize) -> Self::Partial;
-    /// By a share key that is at hand.
+    /// Checks a partial by the share's public key, which is at hand.
     ///
     /// # Errors
     /// If it is not the party's.
-    fn verify(&self, share: usize, partial: &Self::Partial) -> Result<(), Refused>;
-    /// Not measured.
+    fn verify(&self, share: usize, partial: &Self::Partial) -> Result<(), InvalidSignature>;
+    /// Prepares partials for [`Self::culprits`]. This is not measured.
     fn batch(&self, partials: Vec<(usize, Self::Partial)>) -> Self::Batch;
-    /// Checks all, and names those that are bad.
+    /// Checks all partials together, and gives the positions of those that are wrong.
     fn culprits(&self, batch: &Self::Batch) -> Vec<usize>;
-    /// Not measured.
+    /// Prepares partials for [`Self::combine`]. This is not measured.
     fn quorum(&self, partials: Vec<(usize, Self::Partial)>) -> Self::Quorum<'_>;
-    /// Interpolates.
+    /// The committee's signature, interpolated from valid partials.
     fn combine(&self, quorum: &Self::Quorum<'_>) -> Self::Signature;
-    /// By the committee's key.
+    /// Checks the result by the committee's public key.
     ///
     /// # Errors
     /// If it is not the committee's.
-    fn verify_result(&self, signature: &Self::Signature) -> Result<(), Refused>;
-    /// Not measured.
+    fn verify_result(&self, signature: &Self::Signature) -> Result<(), InvalidSignature>;
+    /// Reads the commitment that [`Self::share_keys`] takes. This is not measured.
     fn commitment(&self) -> Self::Commitment;
-    /// All of them.
+    /// The public keys of all shares.
     fn share_keys(&self, commitment: Self::Commitment) -> Vec<Self::Key>;
 
-    /// Compressed.
+    /// The partial's compressed encoding, to compare it with the other library's.
     fn partial_bytes(partial: &Self::Partial) -> Vec<u8>;
-    /// Compressed.
+    /// The signature's compressed encoding.
     fn signature_bytes(signature: &Self::Signature) -> Vec<u8>;
-    /// Compressed.
+    /// The share key's compressed encoding.
     fn key_bytes(key: &Self::Key) -> Vec<u8>;
 }
 
 /// Both on the same sharing: that they agree, and every row. A difference ends the program, so that
 /// nothing is written down.
-pub fn compare<V: Limit, S: Scheme>(contest: &mut Contest, dealt: &Dealt<V>, peer: &S) {
+pub fn compare<V: Limit, S: Scheme>(contest: &mut Contest, dealt: &DealtSecrets<V>, peer: &S) {
     let case = format!("{}{}", dealt.case.name(), V::MARK);
     // Where they take a minute they are computed once: what follows works with them.
     share_keys(contest, dealt, peer, &case);
@@ -79,16 +79,16 @@ pub fn compare<V: Limit, S: Scheme>(contest: &mut Contest, dealt: &Dealt<V>, pee
 }
 
 /// The same keys, the same partials, the same liar, the same signatures.
-fn agree<V: Limit, S: Scheme>(dealt: &Dealt<V>, peer: &S) {
+fn agree<V: Limit, S: Scheme>(dealt: &DealtSecrets<V>, peer: &S) {
     let all = 0..dealt.shares.len();
     for share in all.clone() {
         let (ours, theirs) = (dealt.partial(share), peer.partial(share));
-        same("partials", &Dealt::<V>::partial_bytes(&ours), &S::partial_bytes(&theirs));
+        same("partials", &DealtSecrets::<V>::partial_bytes(&ours), &S::partial_bytes(&theirs));
     }
     let liar = liar(dealt);
     assert_eq!(peer.verify(liar, &peer.partial(liar)), Ok(()), "the peer refuses what it signed");
     let swapped = peer.verify(liar, &peer.partial(liar - 1));
-    assert_eq!(swapped, Err(Refused), "the peer takes another's partial");
+    assert_eq!(swapped, Err(InvalidSignature), "the peer takes another's partial");
     for lying in [false, true] {
         let expected = if lying { vec![liar] } else { vec![] };
         assert_eq!(
@@ -104,7 +104,11 @@ fn agree<V: Limit, S: Scheme>(dealt: &Dealt<V>, peer: &S) {
         let set = dealt.signing(scattered);
         let ours = dealt.combine(&dealt.quorum(partials(dealt, set.clone(), None)));
         let theirs = peer.combine(&peer.quorum(partials(peer, set, None)));
-        same("signatures", &Dealt::<V>::signature_bytes(&ours), &S::signature_bytes(&theirs));
+        same(
+            "signatures",
+            &DealtSecrets::<V>::signature_bytes(&ours),
+            &S::signature_bytes(&theirs),
+        );
         assert_eq!(peer.verify_result(&theirs), Ok(()));
     }
 }
@@ -114,7 +118,7 @@ fn same(what: &str, ours: &impl Debug, theirs: &impl Debug) {
     assert_eq!(ours, theirs, "{what} of ours and the peer differ");
 }
 
-fn liar<V: Limit>(dealt: &Dealt<V>) -> usize {
+fn liar<V: Limit>(dealt: &DealtSecrets<V>) -> usize {
     dealt.shares.len() * 2 / 3
 }
 
@@ -131,7 +135,12 @@ fn partials<S: Scheme>(
     shares.into_iter().map(partial).collect()
 }
 
-fn single<V: Limit, S: Scheme>(contest: &mut Contest, dealt: &Dealt<V>, peer: &S, case: &str) {
+fn single<V: Limit, S: Scheme>(
+    contest: &mut Contest,
+    dealt: &DealtSecrets<V>,
+    peer: &S,
+    case: &str,
+) {
     let ours = contest.time(|| dealt.partial(black_box(0)));
     let theirs = contest.time(|| peer.partial(black_box(0)));
     let limit = V::partial(contest, dealt.case.message);
@@ -151,7 +160,12 @@ fn single<V: Limit, S: Scheme>(contest: &mut Contest, dealt: &Dealt<V>, peer: &S
     contest.row(("threshold::verify_result", case), Times { ours, theirs, limit: Some(limit) });
 }
 
-fn batch<V: Limit, S: Scheme>(contest: &mut Contest, dealt: &Dealt<V>, peer: &S, case: &str) {
+fn batch<V: Limit, S: Scheme>(
+    contest: &mut Contest,
+    dealt: &DealtSecrets<V>,
+    peer: &S,
+    case: &str,
+) {
     let n = dealt.shares.len();
     let verify = V::verify(contest, dealt.case.message);
     let sums =
@@ -170,7 +184,7 @@ fn batch<V: Limit, S: Scheme>(contest: &mut Contest, dealt: &Dealt<V>, peer: &S,
 
 fn combine<V: Limit, S: Scheme>(
     contest: &mut Contest,
-    (dealt, peer): (&Dealt<V>, &S),
+    (dealt, peer): (&DealtSecrets<V>, &S),
     scattered: bool,
     case: &str,
 ) {
@@ -186,11 +200,16 @@ fn combine<V: Limit, S: Scheme>(
     contest.row(("threshold::combine", case), Times { ours, theirs, limit: Some(limit) });
 }
 
-fn share_keys<V: Limit, S: Scheme>(contest: &mut Contest, dealt: &Dealt<V>, peer: &S, case: &str) {
+fn share_keys<V: Limit, S: Scheme>(
+    contest: &mut Contest,
+    dealt: &DealtSecrets<V>,
+    peer: &S,
+    case: &str,
+) {
     let mut keys = (Vec::new(), Vec::new());
     let ours = contest.time_each(|| dealt.commitment(), |it| keys.0 = dealt.share_keys(it));
     let theirs = contest.time_each(|| peer.commitment(), |it| keys.1 = peer.share_keys(it));
-    let ours_bytes: Vec<_> = keys.0.iter().map(Dealt::<V>::key_bytes).collect();
+    let ours_bytes: Vec<_> = keys.0.iter().map(DealtSecrets::<V>::key_bytes).collect();
     same("share keys", &ours_bytes, &keys.1.iter().map(S::key_bytes).collect::<Vec<_>>());
     let limit = match dealt.case.placement {
         Placement::Consecutive => Some(V::Points::add_keys(contest, dealt.case.n * dealt.case.t)),
@@ -206,9 +225,9 @@ mod tests {
     use super::*;
     use crate::dealt::Case;
 
-    fn dealt(t: u32, message: &'static [u8]) -> Dealt<MinSig> {
+    fn dealt(t: u32, message: &'static [u8]) -> DealtSecrets<MinSig> {
         let placement = Placement::Consecutive;
-        Dealt::new(Case { n: 7, t, placement, domain: Domain::POP, message })
+        DealtSecrets::new(Case { n: 7, t, placement, domain: Domain::POP, message })
     }
 
     #[test]

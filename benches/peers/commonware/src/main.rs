@@ -3,7 +3,7 @@
 //!
 //! Messages have a namespace with its length before them, and the tag of the standard with proofs of
 //! possession; ours hashes the same bytes under the same tag. Its combination takes the partials in
-//! whatever order, ours by party. Each share key is a sum of products of its own.
+//! whatever order, ours by party. Each share key is a separate sum of products.
 use std::cell::Cell;
 use std::num::NonZeroU32;
 
@@ -18,8 +18,8 @@ use commonware_utils::{Participant, iter::NonEmpty};
 use prefinal_crypto_core::bls::{self, Domain};
 use prefinal_crypto_core::polynomial::Placement;
 use prefinal_peers::Contest;
-use prefinal_peers::dealt::{Case, Dealt};
-use prefinal_peers::signatures::{Refused, Scheme, compare};
+use prefinal_peers::dealt::{Case, DealtSecrets};
+use prefinal_peers::signatures::{InvalidSignature, Scheme, compare};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -46,7 +46,7 @@ fn main() {
         let placements = if n < 1000 { &both[..1] } else { &both };
         for &placement in placements {
             let case = Case { n, t, placement, domain: Domain::POP, message: HASHED };
-            let dealt = Dealt::new(case);
+            let dealt = DealtSecrets::new(case);
             compare(&mut contest, &dealt, &Commonware::new(&dealt));
         }
     }
@@ -54,7 +54,7 @@ fn main() {
 }
 
 impl Commonware {
-    fn new(dealt: &Dealt<bls::MinSig>) -> Self {
+    fn new(dealt: &DealtSecrets<bls::MinSig>) -> Self {
         let private = |bytes: &[u8; 32]| Private::decode(Copying(bytes)).unwrap();
         let shares = dealt.shares.iter().zip(0..);
         let shares = shares.map(|(it, at)| Share::new(Participant::new(at), private(it))).collect();
@@ -84,10 +84,11 @@ impl Scheme for Commonware {
         threshold::sign_message::<MinSig>(&self.shares[share], NAMESPACE, MESSAGE)
     }
 
-    fn verify(&self, share: usize, partial: &Self::Partial) -> Result<(), Refused> {
+    fn verify(&self, share: usize, partial: &Self::Partial) -> Result<(), InvalidSignature> {
         let index = self.shares[share].index;
         let partial = PartialSignature { index, value: partial.value };
-        threshold::verify_message(&self.sharing, NAMESPACE, MESSAGE, &partial).map_err(|_| Refused)
+        threshold::verify_message(&self.sharing, NAMESPACE, MESSAGE, &partial)
+            .map_err(|_| InvalidSignature)
     }
 
     fn batch(&self, partials: Vec<(usize, Self::Partial)>) -> Self::Batch {
@@ -120,9 +121,9 @@ impl Scheme for Commonware {
         threshold::recover::<MinSig, _>(&self.sharing, quorum, &Sequential).unwrap()
     }
 
-    fn verify_result(&self, signature: &G1) -> Result<(), Refused> {
+    fn verify_result(&self, signature: &G1) -> Result<(), InvalidSignature> {
         ops::verify_message::<MinSig>(self.sharing.public(), NAMESPACE, MESSAGE, signature)
-            .map_err(|_| Refused)
+            .map_err(|_| InvalidSignature)
     }
 
     /// The first is the one that the other rows work with: at n = 1000 its keys take half a minute.

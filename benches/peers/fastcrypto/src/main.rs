@@ -15,8 +15,8 @@ use fastcrypto_tbls::types::ThresholdBls12381MinSig as Bls;
 use prefinal_crypto_core::bls::{Domain, MinSig};
 use prefinal_crypto_core::polynomial::Placement;
 use prefinal_peers::Contest;
-use prefinal_peers::dealt::{Case, Dealt};
-use prefinal_peers::signatures::{Refused, Scheme, compare};
+use prefinal_peers::dealt::{Case, DealtSecrets};
+use prefinal_peers::signatures::{InvalidSignature, Scheme, compare};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
@@ -34,7 +34,7 @@ fn main() {
     for &(t, n) in contest.committees() {
         let placement = Placement::Consecutive;
         let case = Case { n, t, placement, domain: Domain::BASIC, message: MESSAGE };
-        let dealt = Dealt::<MinSig>::new(case);
+        let dealt = DealtSecrets::<MinSig>::new(case);
         compare(&mut contest, &dealt, &Fastcrypto::new(&dealt));
         dkg::compare(&mut contest, u16::try_from(n).unwrap());
     }
@@ -42,7 +42,7 @@ fn main() {
 }
 
 impl Fastcrypto {
-    fn new(dealt: &Dealt<MinSig>) -> Self {
+    fn new(dealt: &DealtSecrets<MinSig>) -> Self {
         let threshold = u16::try_from(dealt.case.t).unwrap();
         let share = |(bytes, index): (&[u8; 32], u16)| Share {
             index: NonZeroU16::new(index).unwrap(),
@@ -73,8 +73,8 @@ impl Scheme for Fastcrypto {
         Bls::partial_sign(&self.shares[share], MESSAGE)
     }
 
-    fn verify(&self, share: usize, partial: &Self::Partial) -> Result<(), Refused> {
-        Bls::verify(&self.share_keys[share], MESSAGE, &partial.value).map_err(|_| Refused)
+    fn verify(&self, share: usize, partial: &Self::Partial) -> Result<(), InvalidSignature> {
+        Bls::verify(&self.share_keys[share], MESSAGE, &partial.value).map_err(|_| InvalidSignature)
     }
 
     fn batch(&self, partials: Vec<(usize, Self::Partial)>) -> Self::Batch {
@@ -103,8 +103,8 @@ impl Scheme for Fastcrypto {
         Bls::aggregate(self.threshold, quorum.iter()).unwrap()
     }
 
-    fn verify_result(&self, signature: &G1Element) -> Result<(), Refused> {
-        Bls::verify(self.polynomial.c0(), MESSAGE, signature).map_err(|_| Refused)
+    fn verify_result(&self, signature: &G1Element) -> Result<(), InvalidSignature> {
+        Bls::verify(self.polynomial.c0(), MESSAGE, signature).map_err(|_| InvalidSignature)
     }
 
     fn commitment(&self) -> Poly<G2Element> {

@@ -101,7 +101,7 @@ def chain_info(data: Json, *, hash: Union[str, bytes, None] = None) -> ChainInfo
     """A beacon's info as relays serve it (``/info``, version 1 or 2), as JSON or as a mapping.
 
     What it says of its own hash is compared with its fields. Give the ``hash`` that you trust, for
-    otherwise a relay may serve the info of a chain of its own.
+    otherwise a relay may serve the info of another chain.
     """
     fields = _object(data, "info")
     metadata = fields.get("metadata")

@@ -1,6 +1,6 @@
 """Pictures, with matplotlib (``pip install "prefinal[plot]"``).
 
-Every function draws into ``ax``, or into a figure of its own, and gives the axes back.
+Every function draws into ``ax``, or into a new figure, and gives the axes back.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ use prefinal_weighted_rounding::{Ratio, Stake};
 
 use super::*;
 use crate::early;
+use crate::fixed::FixedCommittees;
 use crate::keygen::Keygen;
-use crate::rota::Rota;
 use crate::setup::{Algorithm, Plan, found};
 use crate::transaction::{self, Kind};
 
@@ -130,7 +130,7 @@ fn what_is_final_behind_a_boundary_that_is_not_known_is_on_record() {
     let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
     let plan = Plan::new(stakes, Algorithm::Fast, Ratio::new(9, 10).unwrap()).unwrap();
     let each = identities.iter().map(|identity| &**identity);
-    let setup = Rota::chain((*setup).clone(), &[plan], each, NonZeroU64::MIN).unwrap();
+    let setup = FixedCommittees::chain((*setup).clone(), &[plan], each, NonZeroU64::MIN).unwrap();
     let seats: Seats = (Arc::new(setup), identities);
     let (dealings, keys) = transactions(&seats);
     let mut first = participant(&seats, Vec::new());
@@ -179,7 +179,7 @@ fn nothing_is_released_early_where_the_next_epoch_may_begin() {
     )
     .unwrap();
     let each = identities.iter().map(|identity| &**identity);
-    let setup = Rota::chain((*setup).clone(), &[plan], each, NonZeroU64::MIN).unwrap();
+    let setup = FixedCommittees::chain((*setup).clone(), &[plan], each, NonZeroU64::MIN).unwrap();
     let seats: Seats = (Arc::new(setup), identities);
     let (dealings, keys) = transactions(&seats);
     let mut participant = participant(&seats, Vec::new());

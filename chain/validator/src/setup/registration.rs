@@ -168,7 +168,7 @@ mod tests {
         (twice.1[3].signer, twice.1[3].encryption) =
             (twice.1[0].signer.clone(), twice.1[0].encryption.clone());
         assert!(matches!(refusal(&twice), PlanError::Keygen(_)));
-        // Votes and dealings under keys of its own, certificates in another's name.
+        // Votes and dealings under the attacker's keys, certificates in another's name.
         let mut twice = four();
         twice.1[3].certifier = twice.1[0].certifier.clone();
         assert!(matches!(refusal(&twice), PlanError::SameKey { first, second, .. }

@@ -23,7 +23,7 @@ pub enum Event {
         /// The partial that was offered.
         partial: Partial,
         /// Whether the engine took the partial into its vote.
-        carriage: Carriage,
+        carriage: OfferOutcome,
     },
     /// The party received the bytes that a peer's vote carried.
     Carried {
@@ -70,9 +70,9 @@ pub struct Partial {
     pub value: Value,
 }
 
-/// How a partial travels.
+/// What an engine did with a partial that it was offered for a vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carriage {
+pub enum OfferOutcome {
     /// The engine took it and sends it as a part of the vote.
     Taken,
     /// The engine gave it back.

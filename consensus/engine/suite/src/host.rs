@@ -15,7 +15,7 @@ use prefinal_protocol::{ChainId, Context, EpochId, Instant, Machine, Output, Par
 use prefinal_sim::{EffectOf, InputOf, RecordOf, Seat, Step};
 use prefinal_weighted_rounding::Stake;
 
-use crate::event::{Carriage, Event, Partial};
+use crate::event::{Event, OfferOutcome, Partial};
 use crate::sample::{JobOf, MessageOf, Sample, VerdictOf};
 
 /// Number of messages that are remembered, for a faulty party that repeats other parties' messages.
@@ -113,12 +113,12 @@ impl<E: Engine> Actor<E> {
         })
     }
 
-    fn offer(&mut self, partial: &Partial) -> Carriage {
+    fn offer(&mut self, partial: &Partial) -> OfferOutcome {
         let bytes = borsh::to_vec(partial).unwrap_or_default();
         match self.engine.as_mut().map(|engine| engine.carry(bytes.clone())) {
-            Some(Ok(())) => Carriage::Taken,
-            Some(Err(back)) if back != bytes => Carriage::Altered,
-            _ => Carriage::Returned,
+            Some(Ok(())) => OfferOutcome::Taken,
+            Some(Err(back)) if back != bytes => OfferOutcome::Altered,
+            _ => OfferOutcome::Returned,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use prefinal_engine::{Effect, Engine, Input, Launch};
 use prefinal_protocol::{Instant, Party, Slot};
-use prefinal_sim::{Blocked, Chance, Loss, Network, Partition, Window};
+use prefinal_sim::{Chance, Loss, Network, Partition, PartitionEffect, Window};
 use prefinal_weighted_rounding::Stake;
 use thiserror::Error;
 
@@ -207,7 +207,7 @@ pub fn it_goes_on_when_links_heal<S: Sample>(sample: &S) -> Verdict {
         let partition = Partition {
             window: Window::new(instant(1500), instant(3500)),
             groups: vec![BTreeSet::from(half)],
-            blocked: if seed % 2 == 0 { Blocked::Dropped } else { Blocked::Held },
+            blocked: if seed % 2 == 0 { PartitionEffect::Dropped } else { PartitionEffect::Held },
         };
         let network = Network::uniform(ms(10), ms(30)).with_loss(loss).with_partition(partition);
         let mut play = Play::new(sample, Script { network, seed, ..Script::new(&EQUAL) });

@@ -38,7 +38,7 @@ mod sample;
 mod violation;
 mod watch;
 
-pub use event::{Carriage, Event, Partial};
+pub use event::{Event, OfferOutcome, Partial};
 pub use host::{Act, Actor, Committee, Host};
 pub use laws::{Failure, Verdict};
 pub use play::{Play, Script};

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use prefinal_engine::{Block, PastVotes};
 use prefinal_protocol::{Party, Slot, Value, View};
 
-use crate::event::{Carriage, Event, Partial};
+use crate::event::{Event, OfferOutcome, Partial};
 use crate::host::Committee;
 use crate::sample::Statement;
 use crate::violation::Violation;
@@ -190,7 +190,7 @@ impl Watch {
         &mut self,
         party: Party,
         partial: &Partial,
-        carriage: Carriage,
+        carriage: OfferOutcome,
     ) -> Result<(), Violation> {
         let Partial { slot, view, value, .. } = *partial;
         let direct = slot == view.slot;
@@ -201,9 +201,9 @@ impl Watch {
             return Err(Violation::Forgotten { party, view });
         }
         match carriage {
-            Carriage::Taken => drop(diary.taken.insert(*partial)),
-            Carriage::Returned => {}
-            Carriage::Altered => return Err(Violation::Altered { party, slot }),
+            OfferOutcome::Taken => drop(diary.taken.insert(*partial)),
+            OfferOutcome::Returned => {}
+            OfferOutcome::Altered => return Err(Violation::Altered { party, slot }),
         }
         if fast {
             let first = *diary.fast.entry(slot).or_insert(value);

@@ -34,7 +34,7 @@ fn timeouts_become_a_certificate_and_the_leader_is_told() {
         _ => false,
     });
     assert!(told);
-    // Who is behind is told as well.
+    // A party that is behind is told as well.
     let outputs = bench.receive(3, bench.forger.timeout(3, 1, &genesis, None));
     assert!(matches!(
         &outputs[..],

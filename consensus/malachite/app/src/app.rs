@@ -26,7 +26,7 @@ const LISTENING: Duration = Duration::from_secs(10);
 pub struct Status {
     /// The height that is being decided; `None` before the first has begun.
     pub height: Option<Height>,
-    /// Its round.
+    /// The round that is running at this height.
     pub round: u32,
     /// What this party does in the round.
     pub state: State,
@@ -39,7 +39,7 @@ pub enum State {
     Starting,
     /// It proposes and votes.
     Proposing,
-    /// It votes.
+    /// It votes on the proposal of another party.
     Voting,
     /// It is in no committee, and takes what others decide.
     Following,
@@ -106,7 +106,7 @@ impl App {
         *self.status.borrow()
     }
 
-    /// Follows [`Self::status`].
+    /// A receiver that is told whenever [`Self::status`] changes.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<Status> {
         self.status.clone()
@@ -220,10 +220,10 @@ pub struct PeersError {
 }
 
 impl PeersError {
-    /// A name for the error that stays the same.
+    /// The error's code: stable, for programs; the text is for people and may change.
     #[must_use]
     pub const fn code(&self) -> &'static str {
-        "malachite-peer"
+        "peer-refused"
     }
 }
 

@@ -60,7 +60,7 @@ pub enum CodecError {
     /// The bytes are not of the type that is expected.
     #[error("garbled message")]
     Garbled(#[source] io::Error),
-    /// The message cannot be right, whoever sent it.
+    /// The message cannot be right, no matter which peer sent it.
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// The message is a part of a block. Here blocks travel whole.
@@ -69,16 +69,16 @@ pub enum CodecError {
 }
 
 impl CodecError {
-    /// A name for the error that stays the same.
+    /// The error's code: stable, for programs; the text is for people and may change.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Empty => "codec-empty",
-            Self::Version { .. } => "codec-version",
-            Self::Length { .. } => "codec-length",
-            Self::Garbled(_) => "codec-garbled",
-            Self::Shape(_) => "codec-shape",
-            Self::Part => "codec-part",
+            Self::Empty => "truncated",
+            Self::Version { .. } => "wrong-version",
+            Self::Length { .. } => "too-long",
+            Self::Garbled(_) => "malformed",
+            Self::Shape(error) => error.code(),
+            Self::Part => "block-part",
         }
     }
 }

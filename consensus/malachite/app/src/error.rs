@@ -41,15 +41,15 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// A name for the error that stays the same.
+    /// The error's code: stable, for programs; the text is for people and may change.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Home(_) => "malachite-home",
-            Self::Listen { .. } => "malachite-listen",
+            Self::Home(_) => "input-output",
+            Self::Listen { .. } => "cannot-listen",
             Self::Store(error) => error.code(),
-            Self::Behind { .. } => "malachite-behind",
-            Self::Engine(_) => "malachite-start",
+            Self::Behind { .. } => "store-behind",
+            Self::Engine(_) => "engine-not-started",
         }
     }
 }
@@ -91,17 +91,17 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// A name for the reason that stays the same.
+    /// The reason's code: stable, for programs; the text is for people and may change.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Stopped => "malachite-stopped",
-            Self::Ended => "malachite-ended",
-            Self::Unsafe => "malachite-unsafe",
-            Self::Store(_) => "malachite-store",
-            Self::Committee { .. } => "malachite-committee",
-            Self::NoBlock { .. } => "malachite-no-block",
-            Self::Host(_) => "malachite-host",
+            Self::Stopped => "shut-down",
+            Self::Ended => "engine-ended",
+            Self::Unsafe => "engine-unsafe",
+            Self::Store(_) => "store-failed",
+            Self::Committee { cause, .. } => cause.code(),
+            Self::NoBlock { .. } => "no-block",
+            Self::Host(_) => "panicked",
         }
     }
 }

@@ -72,16 +72,15 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// A name for the error that stays the same.
+    /// The error's code: stable, for programs; the text is for people and may change.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::File { .. } => "store-file",
-            Self::Damaged { .. } => "store-damaged",
-            Self::Busy => "store-busy",
-            Self::Foreign => "store-foreign",
-            Self::Record { .. } => "store-record",
-            Self::Gap { .. } => "store-gap",
+            Self::File { .. } => "input-output",
+            Self::Damaged { .. } | Self::Record { .. } => "unreadable-record",
+            Self::Busy => "locked",
+            Self::Foreign => "other-owner",
+            Self::Gap { .. } => "height-gap",
             Self::Closed => "store-closed",
         }
     }
@@ -108,13 +107,13 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    /// A name for the error that stays the same.
+    /// The error's code: stable, for programs; the text is for people and may change.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Block => "decision-block",
-            Self::Height { .. } => "decision-height",
-            Self::Certificate(_) => "decision-certificate",
+            Self::Block => "other-block",
+            Self::Height { .. } => "other-height",
+            Self::Certificate(_) => "invalid-certificate",
         }
     }
 }

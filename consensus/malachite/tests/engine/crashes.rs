@@ -157,7 +157,7 @@ fn a_log_may_end_with_votes_of_a_decided_height() {
 }
 
 #[test]
-fn who_was_away_is_told_what_was_decided() {
+fn a_party_that_was_away_is_told_what_was_decided() {
     let mut net = Net::all(&STAKES);
     let died = die_at(
         &mut net,

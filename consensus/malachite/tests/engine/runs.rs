@@ -69,7 +69,7 @@ fn a_proposer_takes_its_time_and_nobody_gives_it_up() {
 }
 
 #[test]
-fn whoever_decides_has_the_partials_of_a_quorum_already() {
+fn a_party_that_decides_has_the_partials_of_a_quorum_already() {
     let mut net = Net::all(&STAKES);
     net.run_until(&ALL, 6);
     let blocks = net.blocks();

@@ -71,7 +71,7 @@ def _encodings(group):
             yield generator[:48] + x.to_bytes(48, "big")
     if group is G2:
         yield generator[:48] + bytes([generator[48] | 0x80]) + generator[49:]
-        # The square root takes a path of its own when the coefficient of u is zero.
+        # The square root takes another path when the coefficient of u is zero.
         for point in (Fp2(n, 0) for n in range(6)):
             yield bytes([0x80]) + point.to_bytes()[1:]
     for q in SMALL[group.name]:

@@ -16,7 +16,7 @@ super::placed_suite!(
     errors_that_cancel_in_the_result_pass_the_optimist_and_are_harmless,
     a_partial_is_its_partys_in_its_order,
     partials_of_another_committee_are_refused,
-    who_holds_nothing_or_is_nobody_does_not_count,
+    a_party_that_holds_nothing_or_is_nobody_does_not_count,
     a_partial_has_one_point_for_each_share,
 );
 
@@ -155,7 +155,7 @@ fn partials_of_another_committee_are_refused<V: Variant>(placement: Placement) {
     assert_eq!(quorum.combine().unwrap_err(), QuorumError::Faulty { culprits });
 }
 
-fn who_holds_nothing_or_is_nobody_does_not_count<V: Variant>(placement: Placement) {
+fn a_party_that_holds_nothing_or_is_nobody_does_not_count<V: Variant>(placement: Placement) {
     let dealt = Dealt::<V>::new(placement, 49);
     let committee = &dealt.committee;
     for stranger in [1, 6, u32::MAX] {

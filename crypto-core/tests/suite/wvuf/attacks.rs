@@ -267,7 +267,7 @@ fn a_key_is_admitted_only_for_its_party_shares_and_order() {
 }
 
 #[test]
-fn who_holds_nothing_or_is_nobody_is_not_admitted() {
+fn a_party_that_holds_nothing_or_is_nobody_is_not_admitted() {
     let mut rng = rng(9);
     let dealt = Dealt::new(&Scalar::random(&mut rng), SLOW, &mut rng);
     let empty = proved(&dealt, 1, &[], &mut rng);

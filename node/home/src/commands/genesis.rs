@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use prefinal_weighted_rounding::Stake;
 
-use super::{ChainOptions, Named, quoted, stake, wrapped};
+use super::{ChainOptions, NamedValue, quoted, stake, wrapped};
 use crate::error::HomeError;
 use crate::files::{self, Before, Content};
 use crate::genesis::{Genesis, GenesisMember};
@@ -29,27 +29,27 @@ pub struct Options {
     pub name: Name,
     /// A member's stake
     #[arg(long, value_name = "NAME=N", value_parser = named_stake)]
-    pub stake: Vec<Named<u128>>,
+    pub stake: Vec<NamedValue<u128>>,
     /// Stakes of members: CSV with the columns name and stake
     #[arg(long, value_name = "FILE")]
     pub stakes: Option<PathBuf>,
     /// Where a member's links are, in place of what its file says
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = named_address)]
-    pub links: Vec<Named<Address>>,
+    pub links: Vec<NamedValue<Address>>,
     /// Where a member's engine is, in place of what its file says
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = named_address)]
-    pub engine: Vec<Named<Address>>,
+    pub engine: Vec<NamedValue<Address>>,
     /// What the members agree on
     #[command(flatten)]
     pub chain: ChainOptions,
 }
 
-fn named_stake(text: &str) -> Result<Named<u128>, String> {
-    Named::parse(text, stake)
+fn named_stake(text: &str) -> Result<NamedValue<u128>, String> {
+    NamedValue::parse(text, stake)
 }
 
-fn named_address(text: &str) -> Result<Named<Address>, String> {
-    Named::parse(text, |text| text.parse::<Address>().map_err(|error| error.to_string()))
+fn named_address(text: &str) -> Result<NamedValue<Address>, String> {
+    NamedValue::parse(text, |text| text.parse::<Address>().map_err(|error| error.to_string()))
 }
 
 /// Writes the genesis, after all proofs were checked; the text is to be printed.
@@ -121,9 +121,9 @@ fn summary(
 }
 
 /// The options by name, each name once.
-fn only<T: Clone>(option: &str, all: &[Named<T>]) -> Result<BTreeMap<Name, T>, HomeError> {
+fn only<T: Clone>(option: &str, all: &[NamedValue<T>]) -> Result<BTreeMap<Name, T>, HomeError> {
     let mut map = BTreeMap::new();
-    for Named { name, value } in all {
+    for NamedValue { name, value } in all {
         if map.insert(name.clone(), value.clone()).is_some() {
             return Err(HomeError::Options(format!("{option}: `{name}` is there twice")));
         }

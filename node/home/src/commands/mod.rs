@@ -81,12 +81,12 @@ impl ChainOptions {
 
 /// `NAME=VALUE`, as options for single validators have it.
 #[derive(Clone, Debug)]
-pub struct Named<T> {
+pub struct NamedValue<T> {
     name: Name,
     value: T,
 }
 
-impl<T> Named<T> {
+impl<T> NamedValue<T> {
     fn parse(text: &str, value: impl Fn(&str) -> Result<T, String>) -> Result<Self, String> {
         let (name, rest) = text.split_once('=').ok_or("expected NAME=VALUE")?;
         let name = name.parse::<Name>().map_err(|error| error.to_string())?;

@@ -236,7 +236,7 @@ fn summary(options: &Options, genesis: &Genesis, drafts: &[Draft]) -> String {
             draft.candidate.name, "", draft.links, draft.engine
         );
     }
-    text += "\nStart each in a terminal of its own:\n";
+    text += "\nStart each in its own terminal:\n";
     for member in &genesis.members {
         text += &format!("  {}\n", init::start(&options.out.join(member.name.as_str())));
     }

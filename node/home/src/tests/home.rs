@@ -77,7 +77,7 @@ fn large_files_are_refused_before_they_are_read() {
         let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
         file.set_len(u64::try_from(limit).unwrap() + 1).unwrap();
         let error = Home::open(folder.path()).unwrap_err();
-        assert_eq!(error.code(), "too-large", "{error}");
+        assert_eq!(error.code(), "too-long", "{error}");
         assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
     }
 }

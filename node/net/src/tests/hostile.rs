@@ -88,7 +88,7 @@ async fn a_members_public_key_is_not_enough() {
 }
 
 #[tokio::test]
-async fn who_answers_with_another_key_is_not_talked_to() {
+async fn a_peer_that_answers_with_another_key_is_not_talked_to() {
     // Party 5 sits at the address of party 1, and party 0 is a member to it.
     let five = Node::start(5, [member(0, None)]);
     let zero = Node::start(0, [member(1, five.address())]);
@@ -118,7 +118,7 @@ async fn another_version_and_another_chain_are_told_so() {
         for why in [&here, &there] {
             let is_told = match why {
                 LinkError::Closed { code: told, .. } => *told == code,
-                own => u64::from(own.code()) == code,
+                own => u64::from(own.close_code()) == code,
             };
             assert!(is_told, "{why}");
         }
@@ -140,7 +140,7 @@ async fn a_greeting_that_is_none_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn who_says_nothing_is_given_up() {
+async fn a_peer_that_says_nothing_is_given_up() {
     let mut one = Node::start(1, [member(0, None)]);
     let raw = Raw::new(0, 1);
     let connection = raw.connect(&one).await;
@@ -172,7 +172,7 @@ async fn broken_rules_end_the_connection_with_a_reason() {
         let Incoming::Down { why, .. } = one.next().await else { panic!("{expected}") };
         assert_eq!(why, expected);
         let told = farewell(&connection).await;
-        assert_eq!(told, (VarInt::from_u32(expected.code()), expected.to_string()));
+        assert_eq!(told, (VarInt::from_u32(expected.close_code()), expected.to_string()));
     }
 }
 
@@ -200,7 +200,7 @@ async fn a_frame_that_never_comes_holds_up_nobody_else() {
 }
 
 #[tokio::test]
-async fn who_is_not_read_has_to_wait_and_others_do_not() {
+async fn a_peer_that_is_not_read_has_to_wait_and_others_do_not() {
     let mut one = Node::start(1, [member(0, None), member(2, None)]);
     let two = Node::start(2, [member(1, one.address())]);
     // Party 1 dials party 2, which does not know where party 1 is.
@@ -228,7 +228,7 @@ async fn who_is_not_read_has_to_wait_and_others_do_not() {
 }
 
 #[tokio::test]
-async fn who_sends_too_fast_is_read_at_its_rate() {
+async fn a_peer_that_sends_too_fast_is_read_at_its_rate() {
     let mut slow = options(1);
     slow.streams[0].rate = NonZeroU32::MIN;
     let mut one = Node::with(slow, key(1), [member(0, None)]);

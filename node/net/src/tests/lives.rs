@@ -45,7 +45,7 @@ async fn a_member_that_moved_is_dialled_where_it_is() {
 }
 
 #[tokio::test]
-async fn who_is_no_member_any_more_is_told_and_stays_outside() {
+async fn a_peer_that_is_no_member_any_more_is_told_and_stays_outside() {
     let (mut zero, mut one) = pair();
     one.up().await;
     zero.up().await;

@@ -49,7 +49,7 @@ async fn the_process_may_carry_the_partials_itself() {
     static SENT: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
     let committee = Committee::configured(|options| {
         let send = |message| SENT.lock().unwrap().push(borsh::to_vec(&message).unwrap());
-        options.carry = prefinal_sidecar::Carry::Links(std::sync::Arc::new(send));
+        options.carry = prefinal_sidecar::PartialCarrier::Links(std::sync::Arc::new(send));
     });
     let mut engine = Engine::around(committee).await;
     engine.make_keys().await;
@@ -107,7 +107,7 @@ async fn slots_come_in_order_and_once() {
     client.finalize(finalize(1)).await.unwrap();
     client.finalize(finalize(1)).await.unwrap();
     assert_eq!(refused(client, finalize(3)).await, gap);
-    let second = (Code::FailedPrecondition, "second-final".to_owned());
+    let second = (Code::FailedPrecondition, "final-twice".to_owned());
     let other = FinalizeRequest { slot: 1, block: None };
     assert_eq!(refused(client, other).await, second);
     client.finalize(FinalizeRequest { slot: 2, block: None }).await.unwrap();
@@ -127,7 +127,7 @@ async fn a_second_value_is_noticed_after_a_restart() {
     engine.committee.crash(1).await;
     let mut client = engine.committee.client(1).await;
     client.finalize(finalize(8)).await.unwrap();
-    let second = (Code::FailedPrecondition, "second-final".to_owned());
+    let second = (Code::FailedPrecondition, "final-twice".to_owned());
     assert_eq!(refused(&mut client, FinalizeRequest { slot: 8, block: None }).await, second);
 }
 
@@ -148,7 +148,7 @@ async fn what_is_malformed_is_refused_and_harms_nobody() {
         FinalizeRequest { slot: 1, block: Some(Block { value: VALUE.to_vec(), transactions }) }
     };
     let long = client.finalize(block(501)).await.unwrap_err();
-    assert_eq!(codes(&long), (Code::InvalidArgument, "block-too-large"));
+    assert_eq!(codes(&long), (Code::InvalidArgument, "too-long"));
     // It is not even read.
     let long = client.finalize(block(1 << 20)).await.unwrap_err();
     assert_eq!(codes(&long), (Code::OutOfRange, ""), "{long}");

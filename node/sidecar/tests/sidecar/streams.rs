@@ -119,7 +119,7 @@ async fn transactions_come_again_until_they_are_ordered() {
     let dealing = orders.message().await.unwrap().unwrap();
     feed.submit(EpochId::new(0), b"one more").unwrap();
     assert_eq!(orders.message().await.unwrap().unwrap().transaction, b"one more");
-    // Both are there for whoever asks later.
+    // Both are there for a reader that asks later.
     let mut again = client.order(OrderRequest {}).await.unwrap().into_inner();
     assert_eq!(again.message().await.unwrap().unwrap(), dealing);
     assert_eq!(again.message().await.unwrap().unwrap().transaction, b"one more");

@@ -1,7 +1,7 @@
 //! What the rounding algorithms in use elsewhere give for one pair of ratios.
 //!
 //! Written from their public descriptions, in integers, for comparison only; what they return goes
-//! through our verifier like any vector, for each trusts a bound or a convention of its own.
+//! through our verifier like any vector, for each trusts another bound or convention.
 //!
 //! | module    | method                                              | in use at            |
 //! |-----------|-----------------------------------------------------|----------------------|

@@ -91,7 +91,7 @@ fn ciphertexts_swapped() {
     assert_eq!(cheat.verify(dealing).unwrap_err(), DealingError::Chunking);
 }
 
-/// With a mask of its own choice that it need not open, a dealer could shift its sums.
+/// With a mask of its choice that it need not open, a dealer could shift its sums.
 #[test]
 fn masks_are_opened() {
     let mut cheat = Cheat::new();
@@ -104,7 +104,7 @@ fn masks_are_opened() {
     assert_eq!(cheat.verify(wrong).unwrap_err(), DealingError::Chunking);
 }
 
-/// A dealer with a decryption key of its own, alone on its level, makes up there for what another
+/// A dealer that is also a recipient, alone on its level, makes up there for what another
 /// recipient is short of.
 #[test]
 fn what_one_recipient_lacks_is_not_made_up_for_by_another() {
@@ -137,7 +137,7 @@ fn cancelling([a, b, c]: [Scalar; 3]) -> [Scalar; 3] {
 }
 
 /// A dealer who knows the recipients' keys makes answers whose errors cancel in a plain sum and in the
-/// sum over the keys. What is left is that each equation has a weight of its own.
+/// sum over the keys. What is left is that each equation has its own weight.
 #[test]
 fn errors_that_cancel_under_known_keys_are_noticed() {
     let mut cheat = Cheat::new();

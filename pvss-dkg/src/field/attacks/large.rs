@@ -45,7 +45,7 @@ impl Slow {
 }
 
 #[test]
-fn who_deals_a_large_chunk_is_shown_to_everybody_and_its_victim_has_its_share() {
+fn a_party_that_deals_a_large_chunk_is_shown_to_everybody_and_its_victim_has_its_share() {
     let slow = Slow::new();
     let (config, keys) = (&slow.committee.config, &slow.committee.keys);
     let key = Key::sum(config, &[Arc::clone(&slow.honest), Arc::clone(&slow.slow)]).unwrap();

@@ -20,7 +20,7 @@ const DOMAIN: Domain = Domain::new("pvss test");
 /// Who deals last; it holds four of eleven shares, where the slow path takes six.
 const LAST: u32 = 5;
 
-/// It can make a share of its own zero, in the sum: its own loss, and nobody else's.
+/// It can make one of its shares zero, in the sum: its own loss, and nobody else's.
 #[test]
 fn a_share_cancelled_by_its_owner_does_not_stop_the_epoch() {
     let mut cheat = Cheat::new();

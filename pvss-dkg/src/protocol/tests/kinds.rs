@@ -298,7 +298,7 @@ impl Case for HandoverKind {
         World::new(handover(0), seats, seed)
     }
 
-    /// A secret of its own in the place of its share.
+    /// Another secret in the place of its share.
     fn false_dealing(&self, place: Place, insider: &Insider<Self>) -> Vec<u8> {
         let config = Collect::config(self);
         let witness = Witness::random(config, &Layout::new(config), &mut rng(5));

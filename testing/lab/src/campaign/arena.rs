@@ -25,7 +25,7 @@ use super::permissive::{self, FIRST, Permissive, World};
 use super::vice::Mail;
 use crate::finality::Ballot;
 use crate::known::CheckedPartials;
-use crate::legible::{Act, Legible, partial_in};
+use crate::legible::{Act, ReadableEngine, partial_in};
 use crate::lives::Lives;
 use crate::seating::Seating;
 use prefinal_engine::{Engine, PastVotes};
@@ -45,7 +45,7 @@ pub(super) enum Observation<S: Scheme> {
     OutputSent(Slot),
 }
 
-impl Legible for Permissive {
+impl ReadableEngine for Permissive {
     type Memo = ();
 
     fn written(_: Party, record: &permissive::Record) -> Option<Act> {
@@ -69,7 +69,7 @@ pub(super) type Start<E> =
     Box<dyn Fn(Party, Vec<<E as Engine>::Record>) -> Result<(E, PastVotes), String>>;
 
 /// The host.
-pub(super) struct Arena<E: Legible, S: Forge> {
+pub(super) struct Arena<E: ReadableEngine, S: Forge> {
     pub(super) terms: Terms,
     pub(super) hand: Arc<Hand<S>>,
     pub(super) start: Start<E>,
@@ -108,7 +108,7 @@ impl<E: Engine, S: Scheme> Machine for Seated<E, S> {
     }
 }
 
-impl<E: Legible, S: Forge> Arena<E, S> {
+impl<E: ReadableEngine, S: Forge> Arena<E, S> {
     fn member(
         &mut self,
         seat: Seat,
@@ -165,7 +165,7 @@ impl<E: Legible, S: Forge> Arena<E, S> {
     }
 }
 
-impl<E: Legible, S: Forge> Host for Arena<E, S> {
+impl<E: ReadableEngine, S: Forge> Host for Arena<E, S> {
     type Machine = Seated<E, S>;
     type Message = Arc<Post<E, S>>;
     type Job = Job<E, S>;
@@ -245,7 +245,7 @@ pub(super) enum Verdict<E: Engine, S: Scheme> {
     Beacon(::prefinal_beacon::Verdict<S>),
 }
 
-impl<E: Legible, S: Forge> Mail<S> for Arc<Post<E, S>> {
+impl<E: ReadableEngine, S: Forge> Mail<S> for Arc<Post<E, S>> {
     fn beacon(&self) -> Option<&::prefinal_beacon::Message<S>> {
         match &**self {
             Post::Beacon(message) => Some(message),
@@ -266,7 +266,7 @@ impl<E: Legible, S: Forge> Mail<S> for Arc<Post<E, S>> {
     }
 }
 
-impl<E: Legible, S: Forge> Playable for Arena<E, S> {
+impl<E: ReadableEngine, S: Forge> Playable for Arena<E, S> {
     type Scheme = S;
 
     fn seating(&self) -> &Seating {

@@ -17,8 +17,8 @@ use std::time::Duration;
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::Instant;
 use prefinal_sim::{
-    Blocked, Chance, Dice, GLOBAL, Geography, Jitter, Leap, Loss, Network, Partition, Placement,
-    Seat, Window,
+    Chance, ClockJump, Dice, GLOBAL, Geography, Jitter, Loss, Network, Partition, PartitionEffect,
+    Placement, Seat, Window,
 };
 use prefinal_weighted_rounding::Stake;
 
@@ -39,7 +39,7 @@ pub(super) struct Draw {
     pub(super) crashes: Vec<(Seat, Instant, Duration)>,
     /// Who crashes behind which record, and for how long.
     pub(super) stumbles: Vec<(Seat, u64, Duration)>,
-    pub(super) leaps: Vec<(Seat, Instant, Leap)>,
+    pub(super) leaps: Vec<(Seat, Instant, ClockJump)>,
     pub(super) heals: Instant,
 }
 
@@ -81,7 +81,7 @@ impl Draw {
         twins.map(|(party, _)| *party).collect()
     }
 
-    /// Who is faulty.
+    /// The faulty parties.
     pub(super) fn faulty(&self) -> BTreeSet<Party> {
         self.vices.keys().copied().collect()
     }
@@ -164,7 +164,8 @@ impl Script {
         for _ in 0..partitions {
             let from = self.before_healing();
             let until = from + self.dice.duration(MS * 100, MS * 3000);
-            let blocked = if self.chance(50) { Blocked::Held } else { Blocked::Dropped };
+            let blocked =
+                if self.chance(50) { PartitionEffect::Held } else { PartitionEffect::Dropped };
             let mut groups = vec![self.some()];
             if self.chance(20) {
                 let first = groups.first().cloned().unwrap_or_default();
@@ -206,7 +207,7 @@ impl Script {
         }
         for _ in 0..self.dice.below(3) {
             let (at, by) = (self.before_healing(), self.dice.duration(MS, MS * 8000));
-            let leap = if self.chance(50) { Leap::Ahead(by) } else { Leap::Back(by) };
+            let leap = if self.chance(50) { ClockJump::Ahead(by) } else { ClockJump::Back(by) };
             draw.leaps.extend(seat(self).map(|seat| (seat, at, leap)));
         }
     }

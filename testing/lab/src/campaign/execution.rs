@@ -48,16 +48,16 @@ pub(super) struct Bounds {
     pub(super) events: u64,
 }
 
-/// How an execution went.
+/// The outcome of one execution and its counts.
 #[derive(Clone, Debug)]
-pub struct Played {
+pub struct ExecutionReport {
     /// What did not hold, or how many values there are.
     pub outcome: Result<Summary, Violation>,
     /// What was done to it.
     pub tally: Tally,
     /// Most partials that an honest party kept.
     pub most_kept: usize,
-    /// Virtual time.
+    /// The virtual time that the execution took.
     pub took: Duration,
     /// Of every event, in order.
     pub fingerprint: u64,
@@ -164,10 +164,10 @@ impl<'a, H: Playable> Stage<'a, H> {
     }
 
     /// How it went, if this is what came of it.
-    pub(super) fn played(&self, outcome: Result<Summary, Violation>) -> Played {
+    pub(super) fn played(&self, outcome: Result<Summary, Violation>) -> ExecutionReport {
         let lost = self.simulation.counters().lost;
         self.count(Kind::Loss, if self.draw.lossy { lost } else { 0 });
-        Played {
+        ExecutionReport {
             outcome,
             tally: self.tally.borrow().clone(),
             most_kept: self.most_kept,

@@ -35,7 +35,7 @@ use prefinal_validator::setup::{Algorithm, Plan};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ideal;
 
-/// Who holds how many shares of one sharing, and how many give an output.
+/// How many shares of one sharing each party holds, and how many give an output.
 #[derive(Clone, Debug)]
 pub(super) struct Holders {
     path: Path,

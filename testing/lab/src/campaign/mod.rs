@@ -57,7 +57,7 @@ use prefinal_weighted_rounding::{Ratio, Stake};
 
 use self::board::{Board, Layout};
 use self::draw::Draw;
-pub use self::execution::Played;
+pub use self::execution::ExecutionReport;
 use self::forge::Forge;
 use self::ideal::Ideal;
 use self::table::{Game, Table};
@@ -169,7 +169,7 @@ impl<S: Forge + Priced> Real<S> {
         game: Game,
         draw: &Draw,
         known: &mut BTreeMap<usize, Knowledge<S>>,
-    ) -> Result<Played, Failure> {
+    ) -> Result<ExecutionReport, Failure> {
         if game.engine != EngineName::Listed(engine::Name::Jolteon) || game.without.is_some() {
             // The keys are for inputs without a value.
             return self.table.play(game, draw, false);
@@ -207,7 +207,7 @@ impl<'a> Hall<'a> {
         function: Function,
         draw: &Draw,
         player: &mut Player,
-    ) -> Result<Played, Failure> {
+    ) -> Result<ExecutionReport, Failure> {
         let (layouts, board) = (self.layouts, draw.board);
         match function {
             Function::Ideal => {
@@ -234,7 +234,7 @@ impl<'a> Hall<'a> {
 /// An observer of a campaign, called from many threads.
 pub trait Watch: Sync {
     /// An execution has ended. Executions end in no particular order.
-    fn played(&self, game: (EngineName, Function), seed: u64, played: &Played);
+    fn played(&self, game: (EngineName, Function), seed: u64, played: &ExecutionReport);
 
     /// Whether the campaign may stop.
     fn is_over(&self) -> bool {
@@ -292,7 +292,7 @@ impl Order {
         stakes: &[Vec<Stake>],
         hall: &Hall<'_>,
         player: &mut Player,
-    ) -> Result<((EngineName, Function), Played), Failure> {
+    ) -> Result<((EngineName, Function), ExecutionReport), Failure> {
         let drawn = kind_of(seed);
         let kind = (self.engine.unwrap_or(drawn.0), self.function.unwrap_or(drawn.1));
         let game = Game { seed, engine: kind.0, without: self.without };
@@ -302,7 +302,7 @@ impl Order {
         let played = catch_unwind(play).unwrap_or_else(|_| {
             let outcome = Err(Violation::Liveness("the execution ends in a panic".to_owned()));
             let (tally, took) = (Tally::default(), Duration::ZERO);
-            Ok(Played { outcome, tally, most_kept: 0, took, fingerprint: seed })
+            Ok(ExecutionReport { outcome, tally, most_kept: 0, took, fingerprint: seed })
         })?;
         Ok((kind, played))
     }

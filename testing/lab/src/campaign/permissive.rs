@@ -34,7 +34,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_protocol::Instant;
 use prefinal_sim::{Chance, Dice};
 
-use crate::finality::{Ballot, Cast, Finality};
+use crate::finality::{Ballot, Finality, FinalityVote};
 use prefinal_engine::{Block, Effect, Engine, Input, Output};
 
 /// The first slot.
@@ -81,15 +81,15 @@ impl Style {
 /// What an engine remembers.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(super) enum Record {
-    /// A vote.
-    Cast(Cast),
+    /// A vote of this party.
+    Cast(FinalityVote),
     /// It gave up this view and all before it.
     GaveUp(View),
 }
 
 /// What a party does next.
 enum Act {
-    Vote(Cast),
+    Vote(FinalityVote),
     GiveUp(View),
     /// No vote, but somebody might think so.
     Hint(Slot, View, Value),
@@ -106,13 +106,13 @@ pub(super) struct World {
     voted: BTreeSet<(Party, View)>,
     given_up: BTreeMap<Party, View>,
     /// What a view is for, where it is for one thing.
-    certified: BTreeMap<View, Cast>,
+    certified: BTreeMap<View, FinalityVote>,
     /// What a value implies: as a block names its parent, so that votes for it are for one thing.
     lineage: BTreeMap<Value, Vec<(Slot, Option<Value>)>>,
     values: u64,
     healed: bool,
     /// What everybody votes for once the network has healed.
-    target: Option<Cast>,
+    target: Option<FinalityVote>,
 }
 
 impl World {
@@ -138,7 +138,7 @@ impl World {
     }
 
     /// A vote is on a party's disk.
-    pub(super) fn cast(&mut self, party: Party, cast: &Cast) {
+    pub(super) fn cast(&mut self, party: Party, cast: &FinalityVote) {
         self.voted.insert((party, cast.view));
         self.finality.take(party, &Ballot::Cast(cast.clone()));
     }
@@ -208,7 +208,7 @@ impl World {
     }
 
     /// Something to vote for in a view.
-    fn proposal(&mut self, view: View, next: Slot) -> Option<Cast> {
+    fn proposal(&mut self, view: View, next: Slot) -> Option<FinalityVote> {
         let known = self.certified.get(&view).cloned();
         if known.is_some() && (self.style.binding == Binding::Slot || self.happens(60)) {
             return known;
@@ -224,11 +224,11 @@ impl World {
     }
 
     /// A vote for a value, which implies what it did the first time.
-    fn block(&mut self, view: View, value: Value, from: Slot) -> Cast {
+    fn block(&mut self, view: View, value: Value, from: Slot) -> FinalityVote {
         let known = self.lineage.get(&value).cloned();
         let implied = known.unwrap_or_else(|| self.implied(from, view.slot));
         self.lineage.entry(value).or_insert_with(|| implied.clone());
-        Cast { view, value, implied }
+        FinalityVote { view, value, implied }
     }
 
     /// What a vote in `end` makes of the slots before it.
@@ -290,7 +290,7 @@ impl World {
 
     /// A vote for what everybody votes for.
     fn settle(&mut self, me: Party) -> Option<Act> {
-        let is_over = |cast: &Cast| self.finality.decided(cast.view.slot).is_some();
+        let is_over = |cast: &FinalityVote| self.finality.decided(cast.view.slot).is_some();
         if self.target.as_ref().is_none_or(is_over) {
             self.target = Some(self.aim());
         }
@@ -300,7 +300,7 @@ impl World {
 
     /// A view in which every honest party may vote, for the first slot that is not decided if there is
     /// one, else for a later one that implies it.
-    fn aim(&mut self) -> Cast {
+    fn aim(&mut self) -> FinalityVote {
         let mut low = FIRST;
         while self.finality.decided(low).is_some() {
             low = low.after(1);
@@ -319,7 +319,7 @@ impl World {
         // An older value may contradict what is final, or leave a slot open.
         let value = self.value(slot, 50);
         let mut cast = self.block(view, value, low);
-        let decides = |cast: &Cast| {
+        let decides = |cast: &FinalityVote| {
             self.finality.allows(cast)
                 && (slot == low || cast.implied.first().is_some_and(|(first, _)| *first <= low))
         };

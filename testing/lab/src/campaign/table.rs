@@ -14,7 +14,7 @@ use super::account::Account;
 use super::arena::{Arena, Start};
 use super::board::{Board, KEYS, Layout};
 use super::draw::Draw;
-use super::execution::{Bounds, Played, ROUND, Stage};
+use super::execution::{Bounds, ExecutionReport, ROUND, Stage};
 use super::forge::Forge;
 use super::hand::Hand;
 use super::ideal::Ideal;
@@ -22,7 +22,7 @@ use super::member::Terms;
 use super::permissive::{Permissive, Style, World};
 use crate::failure::Failure;
 use crate::known::CheckedPartials;
-use crate::legible::Legible;
+use crate::legible::ReadableEngine;
 use crate::lives::Lives;
 use crate::seating::Seating;
 use prefinal_engine::{Engine, PastVotes};
@@ -102,7 +102,12 @@ impl<S: Forge> Table<S> {
     }
 
     /// Plays one execution. `values` says whether the keys are for inputs that have values.
-    pub(super) fn play(&self, game: Game, draw: &Draw, values: bool) -> Result<Played, Failure> {
+    pub(super) fn play(
+        &self,
+        game: Game,
+        draw: &Draw,
+        values: bool,
+    ) -> Result<ExecutionReport, Failure> {
         let Game { seed, engine, without } = game;
         match engine {
             EngineName::Listed(name) => prefinal_registry::engine_type!(name, E => {
@@ -126,13 +131,13 @@ impl<S: Forge> Table<S> {
         }
     }
 
-    fn play_on<E: Legible>(
+    fn play_on<E: ReadableEngine>(
         &self,
         seed: u64,
         draw: &Draw,
         terms: Terms,
         (start, world): (Start<E>, Option<Arc<Mutex<World>>>),
-    ) -> Result<Played, Failure> {
+    ) -> Result<ExecutionReport, Failure> {
         let committee =
             prefinal_jolteon::Replicas::new(&self.setup.context, self.setup.members.clone());
         let committee = committee.map_err(Failure::bad_input)?;

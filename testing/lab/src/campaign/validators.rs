@@ -11,7 +11,7 @@ use prefinal_sim::Seat;
 
 use super::board::Board;
 use super::draw::Draw;
-use super::execution::{Bounds, MemoryUse, Place, Playable, Played, ROUND, Stage, WORK};
+use super::execution::{Bounds, ExecutionReport, MemoryUse, Place, Playable, ROUND, Stage, WORK};
 use super::forge::Forge;
 use crate::check::Trial;
 use crate::committee::{Knowledge, Observation, Prices, ValidatorHost};
@@ -60,7 +60,7 @@ pub(super) fn play<S: Forge + Priced>(
     draw: &Draw,
     board: &Board<S>,
     knowledge: Knowledge<S>,
-) -> Result<(Played, Knowledge<S>), Failure> {
+) -> Result<(ExecutionReport, Knowledge<S>), Failure> {
     play_as(seed, draw, board, (board.ground.setup().clone(), knowledge))
 }
 
@@ -69,7 +69,7 @@ fn play_as<S: Forge + Priced>(
     draw: &Draw,
     board: &Board<S>,
     (mut setup, knowledge): (Setup, Knowledge<S>),
-) -> Result<(Played, Knowledge<S>), Failure> {
+) -> Result<(ExecutionReport, Knowledge<S>), Failure> {
     setup.fast_after = if board.algorithm == Algorithm::Slow { u64::MAX } else { 0 };
     setup.timeout = ROUND;
     let host = ValidatorHost::<S>::new(Arc::clone(&board.ground), setup, Prices::Flat(WORK))

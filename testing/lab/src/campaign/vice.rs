@@ -32,7 +32,7 @@ use prefinal_sim::{Chance, Dice, Seat};
 
 use super::forge::Forge;
 use super::tally::{Kind, Tally};
-use crate::legible::Legible;
+use crate::legible::ReadableEngine;
 use crate::machine::MessageOf;
 use prefinal_crypto_core::context::EpochId;
 use prefinal_validator::Message;

@@ -130,7 +130,7 @@ pub fn weights<S: Priced, E: Subject>(plan: &Plan, order: Order) -> Result<Vec<R
     Ok(profiles(plan)?.into_iter().map(|profile| Row::new(profile, &trace, machine)).collect())
 }
 
-/// Who is not needed for a quorum, the largest first.
+/// The parties that are not needed for a quorum, the largest first.
 fn spare(stakes: &[Stake]) -> Vec<Seat> {
     let total: u128 = stakes.iter().map(|stake| stake.get()).sum();
     let mut order: Vec<(u128, Seat)> =

@@ -162,7 +162,7 @@ fn sharing_a_factor(ground: Arc<Ground<Wvuf>>, at: usize) -> Tamper {
 
 /// Its fast partials would be its slow ones, for everybody to count under the lower threshold.
 #[test]
-fn who_blinds_both_paths_with_one_factor_is_not_admitted() {
+fn a_party_that_blinds_both_paths_with_one_factor_is_not_admitted() {
     let guilty = Party::new(4);
     let ground = Wvuf::ground(Algorithm::Fast);
     let name = "one factor for both paths".to_owned();

@@ -85,7 +85,7 @@ fn found<S: Priced>(algorithm: Algorithm) -> Arc<Ground<S>> {
     Arc::new(Ground::new(&plan(algorithm), 1).expect("the plan fits together"))
 }
 
-/// Who takes part.
+/// The parties that take part.
 pub(crate) fn plan(algorithm: Algorithm) -> Plan {
     let stakes = STAKES.into_iter().map(Stake::new).collect();
     let fast = Ratio::new(5, 6).expect("below one");

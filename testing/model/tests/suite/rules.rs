@@ -15,7 +15,7 @@
 use std::num::NonZeroUsize;
 
 use prefinal_contract::Rule;
-use prefinal_model::desk::{Terms, Without};
+use prefinal_model::desk::{Omission, Terms};
 use prefinal_model::jolteon::Jolteon;
 use prefinal_model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT, TERMINATION};
 use prefinal_model::search::{self, Report};
@@ -86,7 +86,7 @@ fn simplex() {
 
 #[test]
 fn rule_4_is_about_later_views_too() {
-    let terms = Terms { without: Some(Without::LaterViews), ..Terms::WHOLE };
+    let terms = Terms { without: Some(Omission::LaterViews), ..Terms::WHOLE };
     let report = search::shortest(Jolteon::new(terms, 2), &[NO_LEAK]);
     breaks("jolteon without later views in rule 4", &report, NO_LEAK);
     // A party remembers one view, the latest that it gave up.

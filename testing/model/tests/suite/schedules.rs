@@ -2,7 +2,7 @@
 //! violation; with the whole contract the very same steps do not. What they do on the real beacon is in
 //! its own tests of this name.
 use prefinal_contract::Rule;
-use prefinal_model::desk::{Terms, Without};
+use prefinal_model::desk::{Omission, Terms};
 use prefinal_model::jolteon::{self, Jolteon};
 use prefinal_model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT};
 use prefinal_model::simplex::{self, Simplex};
@@ -191,7 +191,7 @@ fn jolteon_certificate_after_a_later_timeout() {
         Order(A, 3),
         Order(C, 3),
     ];
-    let terms = Terms { without: Some(Without::LaterViews), ..Terms::WHOLE };
+    let terms = Terms { without: Some(Omission::LaterViews), ..Terms::WHOLE };
     needed(terms, |terms| Jolteon::new(terms, 3), &steps, [0, 1], &LEAK);
 }
 

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(100);
 /// What a process is told by its environment.
 const HOME: &str = "MALACHITE_APP_HOME";
 
-/// Not a test: a party in a process of its own, for the tests below.
+/// Not a test: a party in a separate process, for the tests below.
 #[test]
 #[ignore = "started by the tests of this file"]
 fn party() {
@@ -50,7 +50,7 @@ fn death(word: &str) -> Option<Death> {
     })
 }
 
-/// Parties in processes of their own.
+/// Parties in separate processes.
 struct Parties {
     home: TempDir,
     addresses: Vec<SocketAddr>,

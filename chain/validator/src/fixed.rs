@@ -13,12 +13,12 @@ use prefinal_pvss_dkg::KeyRegistration;
 use crate::setup::{Decision, Identity, Plan, PlanError, Setup, Succession};
 
 /// The set-ups of all epochs except the first.
-pub struct Rota {
+pub struct FixedCommittees {
     every: NonZeroU64,
     setups: Vec<Setup>,
 }
 
-impl Rota {
+impl FixedCommittees {
     /// The set-up of a chain that begins with `first` and continues with these plans, one for each
     /// epoch. The first final block in slot `every` or later names the next committee, the first in twice
     /// that slot or later the one after, and so on. A committee that has just begun may be replaced later than that. Costs
@@ -36,8 +36,8 @@ impl Rota {
             setups.push(setups.last().unwrap_or(&first).next(&plan, &registrations)?);
         }
         let follows = !setups.is_empty();
-        let rota: Arc<dyn Succession> = Arc::new(Self { every, setups });
-        Ok(Setup { succession: follows.then_some(rota), ..first })
+        let succession: Arc<dyn Succession> = Arc::new(Self { every, setups });
+        Ok(Setup { succession: follows.then_some(succession), ..first })
     }
 
     /// The same for demonstrations and experiments, which have everybody's secrets.
@@ -58,13 +58,13 @@ impl Rota {
     }
 }
 
-impl Succession for Rota {
+impl Succession for FixedCommittees {
     fn next(&self, current: &Setup, slot: Slot, _: &Block) -> Decision {
         Decision { next: self.following(current, slot), refused: Vec::new() }
     }
 }
 
-impl Rota {
+impl FixedCommittees {
     fn following(&self, current: &Setup, slot: Slot) -> Option<Arc<Setup>> {
         let number = current.context.epoch.get();
         let next = self.setups.get(usize::try_from(number).ok()?)?;

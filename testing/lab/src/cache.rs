@@ -33,15 +33,15 @@ type Judgement<S> = ClaimVerdict<<<S as KeyedScheme>::Collect as Collect>::Deali
 type Total<S> = Result<Arc<Sum<S>>, AggregateError>;
 type Admission<S> = Result<Arc<AdmittedKeys<S>>, String>;
 
-/// The results so far.
-pub struct Once<S: KeyedScheme> {
+/// Results of the key generation that are the same for all parties, each computed once in a process.
+pub struct ResultCache<S: KeyedScheme> {
     judged: Memo<Name, Judgement<S>>,
     summed: Memo<(Name, BTreeSet<Place>), Total<S>>,
     fixed: Memo<Name, Result<Arc<CommitteeKey<S>>, String>>,
     admitted: Memo<(Name, Name), Admission<S>>,
 }
 
-impl<S: KeyedScheme> Default for Once<S> {
+impl<S: KeyedScheme> Default for ResultCache<S> {
     fn default() -> Self {
         Self {
             judged: Memo::default(),
@@ -52,7 +52,7 @@ impl<S: KeyedScheme> Default for Once<S> {
     }
 }
 
-impl<S: KeyedScheme> Once<S> {
+impl<S: KeyedScheme> ResultCache<S> {
     /// The verdict of a job of the key generation for this party.
     #[must_use]
     pub fn run(&self, setup: &Setup, identity: &Identity, job: &Job<S>) -> Verdict<S> {
