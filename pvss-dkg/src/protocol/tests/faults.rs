@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use prefinal_crypto_core::access::Party;
-use prefinal_sim::{Blocked, Disk, Partition, Seat, Simulation, Window};
+use prefinal_sim::{Disk, Partition, PartitionEffect, Seat, Simulation, Window};
 
 use super::chain::{ChainEvent, Insider, World, ms, simulate};
 use super::kinds::{Case, Kind, LARGE, SMALL, rng};
@@ -249,7 +249,7 @@ pub(super) fn other_records<C: Case>(_: Kind<C>) {
 pub(super) fn partition<C: Case>(_: Kind<C>) {
     let groups = vec![[0, 3].map(Seat::new).into()];
     let window = Window::new(ms(10), ms(4000));
-    let partition = Partition { window, groups, blocked: Blocked::Held };
+    let partition = Partition { window, groups, blocked: PartitionEffect::Held };
     let mut simulation = simulate(C::world(4), network().with_partition(partition));
     assert!(one_key(&mut simulation, &[]).faults.is_empty());
 }
