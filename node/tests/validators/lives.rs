@@ -46,6 +46,10 @@ fn an_operator_sees_and_switches() {
     net.advance(&[0, 1, 2, 3], 5);
     let home = net.home(1);
     let home = home.to_str().unwrap();
+    let status = run(&["status", "--json", "--home", home]);
+    let status: Json = serde_json::from_slice(&status.stdout).unwrap();
+    assert_eq!(status["validator"][0], "validator-1", "{status}");
+    assert!(!status["key"].is_null(), "{status}");
     let peers = run(&["peers", "--json", "--home", home]);
     let peers: Json = serde_json::from_slice(&peers.stdout).unwrap();
     assert_eq!(peers.as_array().unwrap().len(), 3, "{peers}");

@@ -1,9 +1,10 @@
 //! A committee of processes on this machine, as an operator would run it: homes made by `prefinal testnet`, each
-//! validator started by `prefinal run`, and asked by `prefinal status` and `export`.
+//! validator started by `prefinal run`, and asked at its socket and by `prefinal export`.
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
@@ -182,11 +183,14 @@ impl Net {
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
     }
 
-    /// What `prefinal status` says; nothing if the validator does not answer.
+    /// What `prefinal status --json` says; nothing if the validator does not answer. The validator is asked as that
+    /// command does it, without a process for each question.
     pub(crate) fn status(&self, validator: usize) -> Option<Json> {
-        let home = self.home(validator);
-        let asked = run(&["status", "--json", "--home", home.to_str().unwrap()]);
-        asked.status.success().then(|| serde_json::from_slice(&asked.stdout).unwrap())
+        let mut socket = UnixStream::connect(self.home(validator).join("operator.sock")).ok()?;
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let answer = asked(&mut socket, "/status").ok()?;
+        let (_, report) = answer.split_once("\r\n\r\n")?;
+        serde_json::from_str(report).ok()
     }
 
     /// Whether the committee's key is there.
@@ -202,11 +206,7 @@ impl Net {
     /// What a validator answers over HTTP.
     pub(crate) fn http(&self, validator: usize, path: &str) -> String {
         let http = self.config(validator).http.listen.unwrap();
-        let mut stream = TcpStream::connect(http).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {http}\r\nConnection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        asked(&mut TcpStream::connect(http).unwrap(), path).unwrap()
     }
 
     /// A figure among a validator's metrics, by its name with its labels; zero if it is not there (yet).
@@ -296,6 +296,14 @@ impl Drop for Net {
             let _ = child.wait();
         }
     }
+}
+
+/// Asks over HTTP, and reads the answer to its end.
+fn asked(stream: &mut (impl Read + Write), path: &str) -> std::io::Result<String> {
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
 }
 
 /// The last lines of a log.
