@@ -7,6 +7,7 @@
 //! |---------------------------------|-----------------------------------------------------------------------|
 //! | `many_that_are_killed_at_random`| for ten minutes, or as many as `PREFINAL_MINUTES` says, with four     |
 //! |                                 | validators, or as many as `PREFINAL_VALIDATORS` says                  |
+//! | `sixteen_over_the_world_go_on` | one of sixteen is killed, and comes back                              |
 //! | `costs_and_waits_over_the_world`| prints bytes, processor time and waits, beside the simulator's        |
 //! | `drands_go_client`              | drand's client in Go verifies a validator's chain                     |
 #![allow(
