@@ -25,7 +25,7 @@ pub(crate) const STAGES: &[Stage] = &[
     },
     Stage {
         name: "http",
-        about: "drand's published clients verify a devnet's rounds",
+        about: "drand's published clients verify the rounds of a devnet and of validators",
         gates: http,
     },
     Stage {
@@ -176,7 +176,9 @@ fn http() -> Result<Vec<Gate>, Failed> {
     setup::go()?;
     let packages = Gate::new("npm", "ci --no-audit --no-fund").inside("node/tests/http");
     let modules = Gate::new("go", "vet .").inside("node/tests/http/go");
-    Ok(vec![packages, modules, served("-- --ignored")])
+    let validators = format!("{WORKSPACE} --test validators --features {EXTRAS}");
+    let validators = Gate::cargo(&format!("{validators} -- --ignored clients::"));
+    Ok(vec![packages, modules, served("-- --ignored"), validators])
 }
 
 /// The compiler of the description comes with the Python packages, Go's half of it with the module.
