@@ -19,7 +19,7 @@ use std::time::{Duration, Instant as Clock};
 
 use ::prefinal_beacon::contract::Rule;
 use clap::Args;
-use prefinal_sim::{Jitter, Network, Placement};
+use prefinal_sim::{Interface, Jitter, Network, Placement, Rate};
 use prefinal_weighted_rounding::Ratio;
 
 use prefinal_lab::campaign::{EngineName, Function, Order};
@@ -63,6 +63,12 @@ pub struct Options {
     /// How far a link's delay strays from half its median round trip, in percent
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u8).range(..=100))]
     jitter: u8,
+    /// Rate of each party's network interface in each direction, such as `5Gbit/s` [default: unlimited]
+    #[arg(long, value_name = "RATE")]
+    interface: Option<Rate>,
+    /// Rate of each connection between two parties in each direction [default: unlimited]
+    #[arg(long, value_name = "RATE")]
+    connection: Option<Rate>,
     /// Costs of the primitives, as an earlier run wrote them, instead of measuring them
     #[arg(long, value_name = "FILE")]
     costs: Option<PathBuf>,
@@ -74,7 +80,8 @@ pub struct Options {
     thresholds: bool,
     /// Play executions of small committees under attack instead, one for each seed from --seed on
     #[arg(long, conflicts_with_all = [
-        "parties", "regions", "scheme", "slots", "cores", "jitter", "costs", "out", "thresholds", "join", "leave",
+        "parties", "regions", "scheme", "slots", "cores", "jitter", "interface", "connection",
+        "costs", "out", "thresholds", "join", "leave",
     ])]
     campaign: bool,
     /// How many executions a campaign has
@@ -106,10 +113,17 @@ impl Options {
 
     /// The links between parties that are placed.
     fn network(&self, placement: Option<Placement>) -> Network {
-        match placement {
+        let mut network = match placement {
             Some(placement) => Network::placed(placement, Jitter::Percent(self.jitter)),
             None => Network::constant(Duration::ZERO),
+        };
+        if let Some(rate) = self.interface {
+            network = network.with_interfaces(Interface::duplex(rate));
         }
+        if let Some(rate) = self.connection {
+            network = network.with_connections(rate);
+        }
+        network
     }
 
     /// The campaign that is asked for, and how to ask for it again.

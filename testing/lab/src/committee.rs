@@ -316,6 +316,12 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
         }
     }
 
+    /// As `prefinal-net` frames it: four bytes, and the encoding. Headers of packets are not counted.
+    fn encoded_len(&mut self, message: &Arc<MessageOf<S, E>>) -> u64 {
+        let encoded = borsh::object_length(&**message).unwrap_or_default();
+        u64::try_from(encoded.saturating_add(4)).unwrap_or(u64::MAX)
+    }
+
     fn received(&mut self, _: Seat, from: Seat, message: &Arc<MessageOf<S, E>>) -> Input<S, E> {
         Input::Received { from: self.party(from), message: Message::clone(message) }
     }

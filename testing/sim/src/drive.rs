@@ -12,24 +12,65 @@ use crate::rule::{Chain, Letter, Scene};
 use crate::simulation::{Disk, Note, Simulation};
 use crate::station::{Item, Lane};
 use crate::time::{Leap, instant, nanos, since_start};
+use crate::traffic::{Next, Parcel, Piece, Traffics};
 
 /// Everything that one step sends to one seat. The recipients of a broadcast share it.
 pub(crate) struct Envelope<M> {
     from: Seat,
     messages: Vec<M>,
+    /// Length on the wire; zero where links have no limits.
+    bytes: u64,
 }
+
+pub(crate) type Shared<H> = Arc<Envelope<<H as Host>::Message>>;
 
 /// Kept small, because the heap moves it around.
 pub(crate) enum Event<H: Host> {
-    Deliver { to: Seat, envelope: Arc<Envelope<H::Message>> },
-    StepEnd { seat: Seat, life: u32 },
-    JobEnd { seat: Seat, life: u32, lane: Lane, verdict: Box<H::Verdict> },
-    Tick { seat: Seat },
-    WakeRules { seat: Seat },
-    Input { seat: Seat, input: Box<InputOf<H>> },
-    Crash { seat: Seat },
-    Boot { seat: Seat, disk: Disk },
-    Leap { seat: Seat, leap: Leap },
+    Deliver {
+        to: Seat,
+        envelope: Shared<H>,
+    },
+    /// A partition or a rule holds the parcel back until now.
+    Depart {
+        parcel: Box<Parcel<Shared<H>>>,
+    },
+    Serve {
+        seat: Seat,
+    },
+    Take {
+        piece: Box<Piece<Shared<H>>>,
+    },
+    StepEnd {
+        seat: Seat,
+        life: u32,
+    },
+    JobEnd {
+        seat: Seat,
+        life: u32,
+        lane: Lane,
+        verdict: Box<H::Verdict>,
+    },
+    Tick {
+        seat: Seat,
+    },
+    WakeRules {
+        seat: Seat,
+    },
+    Input {
+        seat: Seat,
+        input: Box<InputOf<H>>,
+    },
+    Crash {
+        seat: Seat,
+    },
+    Boot {
+        seat: Seat,
+        disk: Disk,
+    },
+    Leap {
+        seat: Seat,
+        leap: Leap,
+    },
 }
 
 impl<H: Host> Event<H> {
@@ -45,6 +86,9 @@ impl<H: Host> Event<H> {
             Self::Crash { seat } => (6, seat, 0),
             Self::Boot { seat, .. } => (7, seat, 0),
             Self::Leap { seat, .. } => (8, seat, 0),
+            Self::Depart { parcel } => (9, &parcel.from, parcel.to.get()),
+            Self::Serve { seat } => (10, seat, 0),
+            Self::Take { piece } => (11, &piece.to, piece.from.get()),
         };
         // Seats are at most 2¹⁶, so the three do not overlap.
         kind << 56 | u64::from(seat.get()) << 32 | u64::from(other)
@@ -75,6 +119,9 @@ impl<H: Host> Simulation<H> {
             Event::Crash { seat } => self.crash_now(seat),
             Event::Boot { seat, disk } => self.boot(seat, disk),
             Event::Leap { seat, leap } => self.leap_now(seat, leap),
+            Event::Depart { parcel } => self.depart(*parcel),
+            Event::Serve { seat } => self.serve(seat),
+            Event::Take { piece } => self.take(*piece),
         }
     }
 
@@ -274,7 +321,7 @@ impl<H: Host> Simulation<H> {
             .map(|(_, message)| message)
             .collect();
         if !messages.is_empty() {
-            let envelope = Arc::new(Envelope { from, messages });
+            let envelope = self.envelope(from, messages);
             for to in self.seats() {
                 if to != from && !direct.contains_key(&to) {
                     self.route(to, Duration::ZERO, Arc::clone(&envelope));
@@ -282,7 +329,8 @@ impl<H: Host> Simulation<H> {
             }
         }
         for (to, messages) in direct {
-            self.route(to, Duration::ZERO, Arc::new(Envelope { from, messages }));
+            let envelope = self.envelope(from, messages);
+            self.route(to, Duration::ZERO, envelope);
         }
     }
 
@@ -337,7 +385,8 @@ impl<H: Host> Simulation<H> {
             envelopes.entry((delay, to)).or_default().push(message);
         }
         for ((delay, to), messages) in envelopes {
-            self.route(to, delay, Arc::new(Envelope { from, messages }));
+            let envelope = self.envelope(from, messages);
+            self.route(to, delay, envelope);
         }
     }
 
@@ -359,21 +408,74 @@ impl<H: Host> Simulation<H> {
         (0..self.count()).map(Seat::new)
     }
 
+    fn envelope(&mut self, from: Seat, messages: Vec<H::Message>) -> Shared<H> {
+        let mut bytes: u64 = 0;
+        if self.traffic.is_some() {
+            for message in &messages {
+                bytes = bytes.saturating_add(self.host.encoded_len(message));
+            }
+        }
+        Arc::new(Envelope { from, messages, bytes })
+    }
+
     /// Hands an envelope to the network, `delay` from now.
-    fn route(&mut self, to: Seat, delay: Duration, envelope: Arc<Envelope<H::Message>>) {
+    fn route(&mut self, to: Seat, delay: Duration, envelope: Shared<H>) {
         if to.index() >= self.stations.len() {
             self.counters.misaddressed += 1;
             return;
         }
         self.counters.sent += 1;
+        let (from, bytes) = (envelope.from, envelope.bytes);
         let sent = self.now.saturating_add(nanos(delay));
-        match self.network.transit(envelope.from, to, sent, &mut self.dice) {
+        match self.network.transit(from, to, sent, &mut self.dice) {
             Fate::Lost => self.counters.lost += 1,
             Fate::Cut => self.counters.cut += 1,
-            Fate::Arrives { at, held } => {
+            Fate::Leaves { departure, delay, held } => {
                 self.counters.held += u64::from(held);
-                self.schedule.push(at, Event::Deliver { to, envelope });
+                if self.traffic.is_none() || from == to {
+                    let at = self.network.arrival(from, to, departure.saturating_add(delay));
+                    self.schedule.push(at, Event::Deliver { to, envelope });
+                    return;
+                }
+                let parcel = Parcel { from, to, bytes, delay, load: envelope };
+                if departure > self.now {
+                    self.schedule.push(departure, Event::Depart { parcel: Box::new(parcel) });
+                } else {
+                    self.depart(parcel);
+                }
             }
+        }
+    }
+
+    fn depart(&mut self, parcel: Parcel<Shared<H>>) {
+        if let Some(traffic) = &mut self.traffic {
+            traffic.send(self.now, parcel, &mut self.dice);
+        }
+        self.schedule_traffic();
+    }
+
+    fn serve(&mut self, seat: Seat) {
+        if let Some(traffic) = &mut self.traffic {
+            traffic.serve(self.now, seat, &mut self.dice);
+        }
+        self.schedule_traffic();
+    }
+
+    fn take(&mut self, piece: Piece<Shared<H>>) {
+        if let Some(traffic) = &mut self.traffic {
+            traffic.take(self.now, piece);
+        }
+        self.schedule_traffic();
+    }
+
+    fn schedule_traffic(&mut self) {
+        while let Some((at, next)) = self.traffic.as_mut().and_then(Traffics::next) {
+            let event = match next {
+                Next::Serve(seat) => Event::Serve { seat },
+                Next::Take(piece) => Event::Take { piece },
+                Next::Deliver { to, load: envelope } => Event::Deliver { to, envelope },
+            };
+            self.schedule.push(at, event);
         }
     }
 }
