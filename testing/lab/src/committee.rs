@@ -389,7 +389,7 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
             }
             Job::Participant(participant::Job::Beacon(job)) => match job.of_channel() {
                 OneOf::First(EpochItem { epoch, what }) => {
-                    let (epoch, cost) = (*epoch, self.bill(*epoch).beacon(what));
+                    let (epoch, cost) = (*epoch, self.bill(*epoch).beacon::<S, S>(what));
                     let what = match &mut self.knowledge {
                         Some(knowledge) => knowledge.partials.entry(epoch).or_default().run(what),
                         None => what.run(),

@@ -14,7 +14,7 @@ use prefinal_sim::Dice;
 
 use crate::costs::Costs;
 use crate::finality::{Ballot, Cast};
-use crate::known::CheckedVotes;
+use crate::known::{CheckedVotes, IdealVotes};
 
 /// The meaning of something that a party writes or sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +43,12 @@ pub trait Legible: Engine {
 
     /// Notes a message on its way.
     fn see(_: &mut Self::Memo, _: Party, _: &Self::Message) {}
+
+    /// Makes signatures ideal from now on: one is valid if its signer was seen to send it. `false` if the engine
+    /// checks signatures outside of jobs.
+    fn idealize(_: &mut Self::Memo) -> bool {
+        false
+    }
 
     /// Does the work, unless the result is known.
     fn run(memo: &mut Self::Memo, job: &Self::Job) -> Self::Verdict;
@@ -89,6 +95,7 @@ pub(crate) fn partial_in<S: Function, E: Legible>(
 #[derive(Default)]
 pub struct Judged {
     votes: CheckedVotes,
+    ideal: Option<IdealVotes>,
     claims: BTreeMap<prefinal_jolteon::Fingerprint, prefinal_jolteon::Verdict>,
 }
 
@@ -126,13 +133,24 @@ impl Legible for Jolteon {
     }
 
     fn see(memo: &mut Judged, from: Party, message: &prefinal_jolteon::Message) {
-        memo.votes.see(from, message);
+        match &mut memo.ideal {
+            Some(ideal) => ideal.see(from, message),
+            None => memo.votes.see(from, message),
+        }
+    }
+
+    fn idealize(memo: &mut Judged) -> bool {
+        memo.ideal.get_or_insert_default();
+        true
     }
 
     fn run(
-        Judged { votes, claims }: &mut Judged,
+        Judged { votes, ideal, claims }: &mut Judged,
         job: &prefinal_jolteon::Job,
     ) -> prefinal_jolteon::Verdict {
+        if let Some(ideal) = ideal {
+            return ideal.run(job);
+        }
         if matches!(job.work(), prefinal_jolteon::Work::Votes { .. }) {
             return votes.run(job);
         }
