@@ -28,8 +28,8 @@ use prefinal_protocol::{Instant, Recipient};
 use prefinal_sim::{Host, Seat, Step};
 
 pub use super::ground::Ground;
-use super::prices::Bill;
 pub use super::prices::Prices;
+use super::prices::{Bill, heaviest};
 pub use super::seen::Observation;
 use crate::failure::Failure;
 use crate::known::CheckedPartials;
@@ -86,6 +86,7 @@ impl<S: Priced, E: Legible> Knowledge<S, E> {
 /// What the host knows of an epoch.
 struct Term {
     setup: Arc<Setup>,
+    heaviest: u64,
     /// What names of blocks depend on.
     context: [u8; 32],
 }
@@ -94,7 +95,8 @@ impl Term {
     fn new(setup: Arc<Setup>) -> Result<Self, StartError> {
         let engine = prefinal_jolteon::Replicas::new(&setup.context, setup.members.clone());
         let engine = engine.map_err(|error| StartError::Engine(error.to_string()))?;
-        Ok(Self { context: *engine.context(), setup })
+        let heaviest = heaviest(setup.keygen.shape());
+        Ok(Self { context: *engine.context(), heaviest, setup })
     }
 }
 
@@ -222,8 +224,11 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
     }
 
     fn bill(&self, epoch: EpochId) -> Bill<'_> {
-        let setup = self.terms.get(&epoch).map_or(&self.setup, |term| &term.setup);
-        Bill { prices: self.prices, shape: setup.keygen.shape() }
+        let (setup, heaviest) = match self.terms.get(&epoch) {
+            Some(term) => (&term.setup, term.heaviest),
+            None => (&self.setup, heaviest(self.setup.keygen.shape())),
+        };
+        Bill { prices: self.prices, shape: setup.keygen.shape(), heaviest }
     }
 
     fn run_engine(&mut self, epoch: EpochId, job: &E::Job) -> E::Verdict {

@@ -37,7 +37,7 @@ use crate::known::CheckedPartials;
 use crate::latency::{INSTANT, KEPT, Outcome, PATIENCE};
 use crate::legible::{Legible, partial_in};
 use crate::priced::Priced;
-use crate::prices::Bill;
+use crate::prices::{Bill, heaviest};
 use crate::seating::Seating;
 use prefinal_engine::Engine;
 use prefinal_validator::setup::{self, Algorithm, Identity, Plan, Setup};
@@ -167,6 +167,7 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
         let host = DealtHost {
             terms,
             hand: Arc::clone(if algorithm == Algorithm::Slow { slow } else { fast }),
+            heaviest: heaviest(setup.keygen.shape()),
             setup: Arc::new(setup),
             identities: Arc::clone(&self.identities),
             seating: Seating::new(self.identities.iter().map(|identity| identity.me)),
@@ -197,6 +198,7 @@ struct DealtHost<E: Legible, F: Scheme, S> {
     identities: Arc<[Arc<Identity>]>,
     seating: Seating,
     prices: Prices,
+    heaviest: u64,
     memo: E::Memo,
     known: CheckedPartials<F>,
     priced: PhantomData<fn() -> S>,
@@ -204,7 +206,7 @@ struct DealtHost<E: Legible, F: Scheme, S> {
 
 impl<E: Subject, F: Scheme + Random, S: Priced> DealtHost<E, F, S> {
     fn bill(&self) -> Bill<'_> {
-        Bill { prices: self.prices, shape: self.setup.keygen.shape() }
+        Bill { prices: self.prices, shape: self.setup.keygen.shape(), heaviest: self.heaviest }
     }
 
     fn member(&self, seat: Seat) -> Result<Member<E, F>, String> {

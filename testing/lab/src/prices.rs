@@ -46,6 +46,13 @@ impl Prices {
 pub(crate) struct Bill<'a> {
     pub(crate) prices: Prices,
     pub(crate) shape: &'a Shape,
+    /// Shares of the party that has most.
+    pub(crate) heaviest: u64,
+}
+
+/// Shares of the party that has most.
+pub(crate) fn heaviest(shape: &Shape) -> u64 {
+    shape.access().weights().into_iter().max().unwrap_or(0).into()
 }
 
 impl Bill<'_> {
@@ -188,7 +195,6 @@ impl Bill<'_> {
 
     /// Work for so many parties and shares in this committee.
     fn work(&self, parties: u64, shares: u64) -> Work {
-        let heaviest = self.shape.access().weights().into_iter().max().unwrap_or(0);
         let cores = match self.prices {
             Prices::Flat(_) => 1,
             Prices::Measured { cores, .. } => cores.get().into(),
@@ -197,7 +203,7 @@ impl Bill<'_> {
             parties,
             shares,
             paths: 1 + u64::from(self.shape.threshold(SharePath::Fast).is_some()),
-            heaviest: heaviest.into(),
+            heaviest: self.heaviest,
             cores,
         }
     }

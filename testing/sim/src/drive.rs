@@ -1,34 +1,23 @@
-//! The handling of events: envelopes arrive, steps begin and end, jobs end, seats crash and boot.
+//! The handling of events, except for what leaves a step (`post`): envelopes arrive, steps begin and end, jobs end, seats crash and boot.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
-
-use prefinal_protocol::{Machine, Output, Recipient};
+use prefinal_protocol::{Machine, Output};
 
 use crate::host::{Effect, Host, InputOf, Seat, Step};
-use crate::network::Fate;
-use crate::rule::{Chain, Letter, Scene};
+use crate::post::{Broadcast, Envelope, Shared};
 use crate::simulation::{Disk, Note, Simulation};
 use crate::station::{Item, Lane};
-use crate::time::{Leap, instant, nanos, since_start};
-use crate::traffic::{Next, Parcel, Piece, Traffics};
-
-/// Everything that one step sends to one seat. The recipients of a broadcast share it.
-pub(crate) struct Envelope<M> {
-    from: Seat,
-    messages: Vec<M>,
-    /// Length on the wire; zero where links have no limits.
-    bytes: u64,
-}
-
-pub(crate) type Shared<H> = Arc<Envelope<<H as Host>::Message>>;
+use crate::time::{Leap, instant, nanos};
+use crate::traffic::{Parcel, Piece};
 
 /// Kept small, because the heap moves it around.
 pub(crate) enum Event<H: Host> {
     Deliver {
         to: Seat,
         envelope: Shared<H>,
+    },
+    /// The next delivery of a broadcast.
+    DeliverNext {
+        broadcast: Box<Broadcast<Shared<H>>>,
     },
     /// A partition or a rule holds the parcel back until now.
     Depart {
@@ -77,7 +66,9 @@ impl<H: Host> Event<H> {
     /// The kind and the seats, as one word.
     pub(crate) fn trace(&self) -> u64 {
         let (kind, seat, other) = match self {
+            // However a message is scheduled, it is the same event.
             Self::Deliver { to, envelope } => (0, to, envelope.from.get()),
+            Self::DeliverNext { broadcast } => (0, broadcast.next(), broadcast.envelope.from.get()),
             Self::StepEnd { seat, life } => (1, seat, *life),
             Self::JobEnd { seat, life, .. } => (2, seat, *life),
             Self::Tick { seat } => (3, seat, 0),
@@ -99,6 +90,7 @@ impl<H: Host> Simulation<H> {
     pub(crate) fn happen(&mut self, event: Event<H>) {
         match event {
             Event::Deliver { to, envelope } => self.deliver(to, &envelope),
+            Event::DeliverNext { broadcast } => self.deliver_next(broadcast),
             Event::StepEnd { seat, life } => {
                 if self.is_alive(seat, life) {
                     self.free(seat, Lane::Zero);
@@ -137,7 +129,7 @@ impl<H: Host> Simulation<H> {
         }
     }
 
-    fn deliver(&mut self, to: Seat, envelope: &Envelope<H::Message>) {
+    pub(crate) fn deliver(&mut self, to: Seat, envelope: &Envelope<H::Message>) {
         let Some(station) = self.stations.get_mut(to.index()) else { return };
         if station.machine.is_none() {
             self.counters.down += 1;
@@ -289,193 +281,5 @@ impl<H: Host> Simulation<H> {
         self.post(seat, &mut mail);
         mail.clear();
         self.mail = mail;
-    }
-
-    /// Puts the messages of one step into envelopes.
-    fn post(&mut self, from: Seat, mail: &mut Vec<(Recipient<Seat>, H::Message)>) {
-        if mail.is_empty() {
-            return;
-        }
-        let ruled =
-            self.stations.get(from.index()).is_some_and(|station| !station.rules.is_empty());
-        if ruled {
-            return self.post_by_rules(from, mail);
-        }
-        let mut direct: BTreeMap<Seat, Vec<H::Message>> = mail
-            .iter()
-            .filter_map(|(to, _)| match to {
-                Recipient::One(seat) => Some((*seat, Vec::new())),
-                Recipient::All => None,
-            })
-            .collect();
-        for (seat, messages) in &mut direct {
-            let theirs = mail.iter().filter(|(to, _)| match to {
-                Recipient::All => *seat != from,
-                Recipient::One(one) => one == seat,
-            });
-            messages.extend(theirs.map(|(_, message)| message.clone()));
-        }
-        let messages: Vec<H::Message> = mail
-            .drain(..)
-            .filter(|(to, _)| matches!(to, Recipient::All))
-            .map(|(_, message)| message)
-            .collect();
-        if !messages.is_empty() {
-            let envelope = self.envelope(from, messages);
-            for to in self.seats() {
-                if to != from && !direct.contains_key(&to) {
-                    self.route(to, Duration::ZERO, Arc::clone(&envelope));
-                }
-            }
-        }
-        for (to, messages) in direct {
-            let envelope = self.envelope(from, messages);
-            self.route(to, Duration::ZERO, envelope);
-        }
-    }
-
-    fn post_by_rules(&mut self, from: Seat, mail: &mut Vec<(Recipient<Seat>, H::Message)>) {
-        let mut letters = Vec::new();
-        for (to, message) in mail.drain(..) {
-            let mut letter = |to, message| {
-                letters.push(Letter { to, message, delay: Duration::ZERO });
-            };
-            match to {
-                Recipient::One(to) => letter(to, message),
-                Recipient::All => {
-                    self.seats()
-                        .filter(|&to| to != from)
-                        .for_each(|to| letter(to, message.clone()));
-                }
-            }
-        }
-        let leaves = self.with_rules(from, |chain, scene| chain.outgoing(scene, letters));
-        self.post_letters(from, leaves);
-    }
-
-    fn wake_rules(&mut self, seat: Seat) {
-        let Some(station) = self.stations.get_mut(seat.index()) else { return };
-        if station.rules_armed.take_if(|armed| *armed == self.now).is_none() {
-            return;
-        }
-        if station.spins(self.now) {
-            self.spinning = Some(seat);
-        }
-        let leaves = self.with_rules(seat, |chain, scene| chain.wake(scene));
-        self.post_letters(seat, leaves);
-    }
-
-    fn with_rules(
-        &mut self,
-        seat: Seat,
-        act: impl FnOnce(&mut Chain<H::Message>, &mut Scene<'_>) -> Vec<Letter<H::Message>>,
-    ) -> Vec<Letter<H::Message>> {
-        let (seats, now) = (self.count(), instant(self.now));
-        let Some(station) = self.stations.get_mut(seat.index()) else { return Vec::new() };
-        let mut scene = Scene { seat, now, seats, dice: &mut self.dice };
-        let leaves = act(&mut station.rules, &mut scene);
-        self.arm_rules(seat);
-        leaves
-    }
-
-    /// Letters that leave together for one seat share an envelope, in order.
-    fn post_letters(&mut self, from: Seat, letters: Vec<Letter<H::Message>>) {
-        let mut envelopes: BTreeMap<(Duration, Seat), Vec<H::Message>> = BTreeMap::new();
-        for Letter { to, message, delay } in letters {
-            envelopes.entry((delay, to)).or_default().push(message);
-        }
-        for ((delay, to), messages) in envelopes {
-            let envelope = self.envelope(from, messages);
-            self.route(to, delay, envelope);
-        }
-    }
-
-    pub(crate) fn arm_rules(&mut self, seat: Seat) {
-        let Some(station) = self.stations.get_mut(seat.index()) else { return };
-        let Some(at) = station.rules.wake_at() else { return };
-        let at = since_start(at).max(self.now);
-        if station.rules_armed.is_none_or(|armed| at < armed) {
-            station.rules_armed = Some(at);
-            self.schedule.push(at, Event::WakeRules { seat });
-        }
-    }
-
-    fn count(&self) -> u32 {
-        u32::try_from(self.stations.len()).unwrap_or(u32::MAX)
-    }
-
-    fn seats(&self) -> impl Iterator<Item = Seat> + use<H> {
-        (0..self.count()).map(Seat::new)
-    }
-
-    fn envelope(&mut self, from: Seat, messages: Vec<H::Message>) -> Shared<H> {
-        let mut bytes: u64 = 0;
-        if self.traffic.is_some() {
-            for message in &messages {
-                bytes = bytes.saturating_add(self.host.encoded_len(message));
-            }
-        }
-        Arc::new(Envelope { from, messages, bytes })
-    }
-
-    /// Hands an envelope to the network, `delay` from now.
-    fn route(&mut self, to: Seat, delay: Duration, envelope: Shared<H>) {
-        if to.index() >= self.stations.len() {
-            self.counters.misaddressed += 1;
-            return;
-        }
-        self.counters.sent += 1;
-        let (from, bytes) = (envelope.from, envelope.bytes);
-        let sent = self.now.saturating_add(nanos(delay));
-        match self.network.transit(from, to, sent, &mut self.dice) {
-            Fate::Lost => self.counters.lost += 1,
-            Fate::Cut => self.counters.cut += 1,
-            Fate::Leaves { departure, delay, held } => {
-                self.counters.held += u64::from(held);
-                if self.traffic.is_none() || from == to {
-                    let at = self.network.arrival(from, to, departure.saturating_add(delay));
-                    self.schedule.push(at, Event::Deliver { to, envelope });
-                    return;
-                }
-                let parcel = Parcel { from, to, bytes, delay, load: envelope };
-                if departure > self.now {
-                    self.schedule.push(departure, Event::Depart { parcel: Box::new(parcel) });
-                } else {
-                    self.depart(parcel);
-                }
-            }
-        }
-    }
-
-    fn depart(&mut self, parcel: Parcel<Shared<H>>) {
-        if let Some(traffic) = &mut self.traffic {
-            traffic.send(self.now, parcel, &mut self.dice);
-        }
-        self.schedule_traffic();
-    }
-
-    fn serve(&mut self, seat: Seat) {
-        if let Some(traffic) = &mut self.traffic {
-            traffic.serve(self.now, seat, &mut self.dice);
-        }
-        self.schedule_traffic();
-    }
-
-    fn take(&mut self, piece: Piece<Shared<H>>) {
-        if let Some(traffic) = &mut self.traffic {
-            traffic.take(self.now, piece);
-        }
-        self.schedule_traffic();
-    }
-
-    fn schedule_traffic(&mut self) {
-        while let Some((at, next)) = self.traffic.as_mut().and_then(Traffics::next) {
-            let event = match next {
-                Next::Serve(seat) => Event::Serve { seat },
-                Next::Take(piece) => Event::Take { piece },
-                Next::Deliver { to, load: envelope } => Event::Deliver { to, envelope },
-            };
-            self.schedule.push(at, event);
-        }
     }
 }

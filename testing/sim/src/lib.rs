@@ -37,6 +37,7 @@ mod host;
 mod interface;
 mod network;
 mod placement;
+mod post;
 pub mod rule;
 mod schedule;
 mod simulation;

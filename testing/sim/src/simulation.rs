@@ -8,9 +8,10 @@ use prefinal_protocol::{Instant, Recipient};
 use thiserror::Error;
 
 use crate::dice::Dice;
-use crate::drive::{Event, Shared};
+use crate::drive::Event;
 use crate::host::{Host, InputOf, RecordOf, Seat};
 use crate::network::Network;
+use crate::post::Shared;
 use crate::rule::Rule;
 use crate::schedule::Schedule;
 use crate::station::Station;
