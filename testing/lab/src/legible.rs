@@ -14,7 +14,7 @@ use prefinal_sim::Dice;
 
 use crate::costs::Costs;
 use crate::finality::{Ballot, FinalityVote};
-use crate::known::CheckedVotes;
+use crate::known::{CheckedVotes, IdealVotes};
 
 /// The meaning of something that a party writes or sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +43,12 @@ pub trait ReadableEngine: Engine {
 
     /// Notes a message on its way.
     fn see(_: &mut Self::Memo, _: Party, _: &Self::Message) {}
+
+    /// Makes signatures ideal from now on: one is valid if its signer was seen to send it. `false` if the engine
+    /// checks signatures outside of jobs.
+    fn idealize(_: &mut Self::Memo) -> bool {
+        false
+    }
 
     /// Does the work, unless the result is known.
     fn run(memo: &mut Self::Memo, job: &Self::Job) -> Self::Verdict;
@@ -89,6 +95,7 @@ pub(crate) fn partial_in<S: Function, E: ReadableEngine>(
 #[derive(Default)]
 pub struct SharedVerdicts {
     votes: CheckedVotes,
+    ideal: Option<IdealVotes>,
     claims: BTreeMap<prefinal_jolteon::Fingerprint, prefinal_jolteon::Verdict>,
 }
 
@@ -126,13 +133,24 @@ impl ReadableEngine for Jolteon {
     }
 
     fn see(memo: &mut SharedVerdicts, from: Party, message: &prefinal_jolteon::Message) {
-        memo.votes.see(from, message);
+        match &mut memo.ideal {
+            Some(ideal) => ideal.see(from, message),
+            None => memo.votes.see(from, message),
+        }
+    }
+
+    fn idealize(memo: &mut SharedVerdicts) -> bool {
+        memo.ideal.get_or_insert_default();
+        true
     }
 
     fn run(
-        SharedVerdicts { votes, claims }: &mut SharedVerdicts,
+        SharedVerdicts { votes, ideal, claims }: &mut SharedVerdicts,
         job: &prefinal_jolteon::Job,
     ) -> prefinal_jolteon::Verdict {
+        if let Some(ideal) = ideal {
+            return ideal.run(job);
+        }
         if matches!(job.work(), prefinal_jolteon::Work::Votes { .. }) {
             return votes.run(job);
         }

@@ -27,14 +27,14 @@
 
 mod account;
 mod arena;
-mod board;
+pub(crate) mod board;
 mod breach;
 mod draw;
 mod execution;
 mod forge;
-mod hand;
-mod ideal;
-mod member;
+pub(crate) mod hand;
+pub(crate) mod ideal;
+pub(crate) mod member;
 mod permissive;
 mod table;
 mod tally;
