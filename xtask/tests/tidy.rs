@@ -106,6 +106,15 @@ const ARROWS: [(&str, &[&str]); 37] = [
             "prefinal-weighted-rounding",
         ],
     ),
+    (
+        "prefinal-trantor",
+        &[
+            "prefinal-crypto-core",
+            "prefinal-engine",
+            "prefinal-protocol",
+            "prefinal-weighted-rounding",
+        ],
+    ),
     ("prefinal-malachite", &["prefinal-engine", "prefinal-protocol", "prefinal-weighted-rounding"]),
     (
         "prefinal-malachite-app",
@@ -152,6 +161,7 @@ const ARROWS: [(&str, &[&str]); 37] = [
             "prefinal-engine",
             "prefinal-jolteon",
             "prefinal-malachite",
+            "prefinal-trantor",
             "prefinal-validator",
         ],
     ),
@@ -167,6 +177,7 @@ const ARROWS: [(&str, &[&str]); 37] = [
             "prefinal-pvss-dkg",
             "prefinal-registry",
             "prefinal-sim",
+            "prefinal-trantor",
             "prefinal-validator",
             "prefinal-weighted-rounding",
         ],

@@ -4,7 +4,7 @@
 //! one view and decided in another keeps its name. A height that is skipped has a name as well, so that
 //! parties can vote for it; no transactions belong to that name.
 //!
-//! `value = H("block", context, height, H(tx₁), H(tx₂), …)`, `skipped = H("skipped", context, height)`
+//! `value = H("block", context, height, H(tx₁), H(tx₂), …)`, `skipped = H("skipped", height)`
 use std::fmt;
 use std::sync::Arc;
 
@@ -100,20 +100,22 @@ impl Body {
     /// The name of a block with this body at a height, in a committee's context.
     #[must_use]
     pub fn value(&self, context: &[u8; 32], slot: Slot) -> Value {
-        let start = named(b"prefinal/trantor/v1/block", context, slot);
+        let start = Sha256::new()
+            .chain_update(b"prefinal/trantor/v1/block")
+            .chain_update(context)
+            .chain_update(slot.get().to_be_bytes());
         let hash = self.transactions.iter().map(Transaction::id);
         Value::new(hash.fold(start, |hash, id| hash.chain_update(id.0)).finalize().into())
     }
 }
 
-/// The name that parties vote for if a height gets no block.
+/// The name that parties vote for if a height gets no block. What is signed about it names the committee.
 #[must_use]
-pub fn skipped(context: &[u8; 32], slot: Slot) -> Value {
-    Value::new(named(b"prefinal/trantor/v1/skipped", context, slot).finalize().into())
-}
-
-fn named(tag: &[u8], context: &[u8; 32], slot: Slot) -> Sha256 {
-    Sha256::new().chain_update(tag).chain_update(context).chain_update(slot.get().to_be_bytes())
+pub fn skipped(slot: Slot) -> Value {
+    let hash = Sha256::new()
+        .chain_update(b"prefinal/trantor/v1/skipped")
+        .chain_update(slot.get().to_be_bytes());
+    Value::new(hash.finalize().into())
 }
 
 #[cfg(test)]
@@ -138,7 +140,7 @@ mod tests {
     #[test]
     fn an_empty_block_is_not_a_skipped_height() {
         let empty = body(&[]).value(&[9; 32], Slot::new(7));
-        assert_ne!(empty, skipped(&[9; 32], Slot::new(7)));
-        assert_ne!(skipped(&[9; 32], Slot::new(7)), skipped(&[9; 32], Slot::new(8)));
+        assert_ne!(empty, skipped(Slot::new(7)));
+        assert_ne!(skipped(Slot::new(7)), skipped(Slot::new(8)));
     }
 }

@@ -173,7 +173,7 @@ impl Trantor {
         if open.attempt != view.attempt || voted >= Some(view.attempt) || got < change.highest() {
             return;
         }
-        let skip = || skipped(self.committee.context(), view.slot);
+        let skip = || skipped(view.slot);
         let value = prepared.as_ref().map_or_else(skip, |prepared| prepared.value);
         self.promise(view, value);
         let signature = self.note_proposal(view, value);
@@ -185,7 +185,7 @@ impl Trantor {
     /// A new view arrived from its primary. Its certificates are valid.
     pub(crate) fn accept_new_view(&mut self, now: Instant, from: Party, new: &NewView) {
         let view = new.change.view;
-        let value = new.value(&self.committee);
+        let value = new.value();
         self.open_early(view.slot);
         let end = now + patience(self.timing.timeout, view.attempt);
         let Some(open) = self.open.get_mut(&view.slot) else { return };

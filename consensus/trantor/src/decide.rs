@@ -47,7 +47,7 @@ impl Trantor {
     pub(crate) fn advance(&mut self, now: Instant) {
         loop {
             while let Some(certificate) = self.decided.get(&self.next) {
-                let skip = certificate.value == skipped(self.committee.context(), self.next);
+                let skip = certificate.value == skipped(self.next);
                 if let (true, Some(leader)) = (skip, self.schedule.leader(self.next)) {
                     self.failed.insert(leader);
                 }
@@ -91,7 +91,7 @@ impl Trantor {
     fn report(&mut self, now: Instant) {
         while let Some(certificate) = self.decided.get(&self.unreported) {
             let (slot, value) = (self.unreported, certificate.value);
-            let block = if value == skipped(self.committee.context(), slot) {
+            let block = if value == skipped(slot) {
                 None
             } else {
                 let body = self.bodies.get(&slot).and_then(|bodies| bodies.get(&value));
@@ -131,7 +131,7 @@ impl Trantor {
 
     fn misses(&self, slot: Slot, certificate: &VoteCertificate) -> bool {
         let here = |bodies: &std::collections::BTreeMap<_, _>| bodies.contains_key(&certificate.value);
-        certificate.value != skipped(self.committee.context(), slot)
+        certificate.value != skipped(slot)
             && !self.bodies.get(&slot).is_some_and(here)
     }
 

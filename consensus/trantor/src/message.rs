@@ -97,8 +97,8 @@ pub struct NewView {
 impl NewView {
     /// The value that is proposed.
     #[must_use]
-    pub fn value(&self, committee: &Replicas) -> Value {
-        let skip = || skipped(committee.context(), self.change.view.slot);
+    pub fn value(&self) -> Value {
+        let skip = || skipped(self.change.view.slot);
         self.prepared.as_ref().map_or_else(skip, |prepared| prepared.value)
     }
 }
@@ -327,7 +327,7 @@ fn check_decisions(
                 check_body(body, max_block_bytes)?;
                 body.value(committee.context(), slot)
             }
-            None => skipped(committee.context(), slot),
+            None => skipped(slot),
         };
         if name != certificate.value {
             return Err(ShapeError::OtherBody { slot });

@@ -129,7 +129,7 @@ impl Trantor {
         }
         let open = self.open.get(&view.slot);
         let attempt = open.map_or(0, |open| open.attempt);
-        let value = new.value(&self.committee);
+        let value = new.value();
         let seen = open.and_then(|open| open.proposals.get(&view.attempt));
         if view.attempt < attempt || seen.is_some_and(|seen| seen.accused || seen.value == value) {
             return None;

@@ -53,6 +53,9 @@ impl Sample for Ordering {
                 let attempt = change.view.attempt - 1;
                 Statement::GivesUp { view: View::new(change.view.slot, attempt) }
             }
+            Message::NewView(new) => {
+                Statement::Proposes { view: new.change.view, value: new.value() }
+            }
             _ => return None,
         })
     }

@@ -1,4 +1,4 @@
-//! The release contract under three engines, in a model checker.
+//! The release contract under four engines, in a model checker.
 //!
 //! Four parties, one of them faulty. The three honest ones follow the abstract rules of an engine and
 //! tell their beacon what happens; the faulty one says anything to anybody at any time. Every state
@@ -12,6 +12,7 @@
 //! | [`tendermint`] | rounds, prevotes, precommits, locks, proofs of lock                  |
 //! | [`jolteon`]    | a chain with certificates, timeouts and order votes                  |
 //! | [`simplex`]    | a chain with notarizations, nullifications and finalize votes        |
+//! | [`trantor`]    | many heights at a time, prepares, commits, changes of views           |
 //! | [`search`]     | running the checker, and what it says                                |
 //!
 //! An engine's step says what an integration tells the beacon ([`desk::Call`]): everything that it could
@@ -71,3 +72,4 @@ pub mod properties;
 pub mod search;
 pub mod simplex;
 pub mod tendermint;
+pub mod trantor;

@@ -8,6 +8,12 @@
     reason = "a test fails by panicking"
 )]
 
+mod bench;
+mod changes;
+mod messages;
+mod supplies;
+mod votes;
+
 use std::sync::OnceLock;
 
 use prefinal_crypto_core::bls::min_sig::{PublicKey, SecretKey};
