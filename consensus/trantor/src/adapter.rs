@@ -65,10 +65,8 @@ impl Engine for Trantor {
                 }
                 own::Effect::Carried { from, partial } => Effect::Carried { from, partial },
                 own::Effect::Finalized { slot, block } => {
-                    let block = block.map(|own::Block { value, transactions }| Block {
-                        value,
-                        transactions,
-                    });
+                    let block = block
+                        .map(|own::Block { value, transactions }| Block { value, transactions });
                     Effect::Finalized { slot, block }
                 }
                 own::Effect::Abandoned { view } => Effect::Abandoned { view },

@@ -1,10 +1,11 @@
-//! Blocks, their transactions and their names.
+//! Transactions, the blocks that order them, and the names of blocks.
 //!
-//! A block's name covers its height and its transactions, and not the view: a value that is prepared in
-//! one view and decided in another keeps its name. A height that is skipped has a name as well, so that
-//! parties can vote for it; no transactions belong to that name.
+//! A block is a list of availability certificates; the transactions are in their batches. A block's name
+//! covers its height and its batches, and neither the view nor the signers: a value that is prepared in one
+//! view and decided in another keeps its name, and certificates of one batch are interchangeable. A height
+//! that is skipped has a name as well, so that parties can vote for it.
 //!
-//! `value = H("block", context, height, H(tx₁), H(tx₂), …)`, `skipped = H("skipped", height)`
+//! `value = H("block", context, height, batch₁, batch₂, …)`, `skipped = H("skipped", height)`
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,12 +14,20 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_protocol::{Slot, Value};
 use sha2::{Digest, Sha256};
 
+use crate::batch::{AvailabilityCertificate, BatchLabel};
+
 /// Bytes that a transaction takes in a block's encoding in addition to its own.
 const LENGTH_PREFIX: usize = 4;
 
 /// The hash of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TransactionId([u8; 32]);
+
+impl TransactionId {
+    pub(crate) const fn to_bytes(self) -> [u8; 32] {
+        self.0
+    }
+}
 
 /// Bytes that the engine orders and never interprets. Cheap to clone; hashed once, on arrival.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,29 +81,35 @@ impl fmt::Debug for Transaction {
     }
 }
 
-/// What a leader proposes for a height: transactions in their order.
+/// What a leader proposes for a height: batches in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Body {
-    transactions: Vec<Transaction>,
+    certificates: Vec<AvailabilityCertificate>,
 }
 
 impl Body {
-    /// A block with these transactions.
+    /// A block of these batches.
     #[must_use]
-    pub const fn new(transactions: Vec<Transaction>) -> Self {
-        Self { transactions }
+    pub const fn new(certificates: Vec<AvailabilityCertificate>) -> Self {
+        Self { certificates }
     }
 
-    /// Its transactions, in their order.
+    /// The certificates of its batches, in their order.
     #[must_use]
-    pub fn transactions(&self) -> &[Transaction] {
-        &self.transactions
+    pub fn certificates(&self) -> &[AvailabilityCertificate] {
+        &self.certificates
     }
 
-    /// Length of the encoded transactions in bytes.
+    /// The batches, in their order.
+    pub fn batches(&self) -> impl Iterator<Item = &BatchLabel> {
+        self.certificates.iter().map(|certificate| &certificate.batch)
+    }
+
+    /// Length of the encoded transactions of all batches in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.transactions.iter().map(Transaction::encoded_len).fold(0, usize::saturating_add)
+        let bytes = self.batches().map(|batch| usize::try_from(batch.bytes).unwrap_or(usize::MAX));
+        bytes.fold(0, usize::saturating_add)
     }
 
     /// The name of a block with this body at a height, in a committee's context.
@@ -104,8 +119,13 @@ impl Body {
             .chain_update(b"prefinal/trantor/v1/block")
             .chain_update(context)
             .chain_update(slot.get().to_be_bytes());
-        let hash = self.transactions.iter().map(Transaction::id);
-        Value::new(hash.fold(start, |hash, id| hash.chain_update(id.0)).finalize().into())
+        let hash = self.batches().fold(start, |hash, batch| {
+            hash.chain_update(batch.author.get().to_be_bytes())
+                .chain_update(batch.until.get().to_be_bytes())
+                .chain_update(batch.id.to_bytes())
+                .chain_update(batch.bytes.to_be_bytes())
+        });
+        Value::new(hash.finalize().into())
     }
 }
 
@@ -120,21 +140,39 @@ pub fn skipped(slot: Slot) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use prefinal_crypto_core::access::Party;
 
-    fn body(transactions: &[&[u8]]) -> Body {
-        Body::new(transactions.iter().map(|bytes| Transaction::new(bytes.to_vec())).collect())
+    use super::*;
+    use crate::batch::Batch;
+    use crate::tests::certify;
+
+    fn batch(author: u32, transactions: &[&[u8]]) -> Batch {
+        let all = transactions.iter().map(|bytes| Transaction::new(bytes.to_vec())).collect();
+        Batch::new(Party::new(author), Slot::new(500), all)
+    }
+
+    fn body(batches: &[Batch]) -> Body {
+        Body::new(batches.iter().map(|batch| certify(batch, &[1, 2])).collect())
     }
 
     #[test]
-    fn a_name_covers_context_height_and_every_transaction() {
-        let one = body(&[&[1, 2], &[3]]);
+    fn a_name_covers_context_height_author_and_every_transaction_and_no_signer() {
+        let one = body(&[batch(1, &[&[1, 2], &[3]])]);
         let name = one.value(&[9; 32], Slot::new(7));
         assert_ne!(one.value(&[8; 32], Slot::new(7)), name);
         assert_ne!(one.value(&[9; 32], Slot::new(8)), name);
         // The bytes concatenate alike.
-        assert_ne!(body(&[&[1], &[2, 3]]).value(&[9; 32], Slot::new(7)), name);
-        assert_ne!(body(&[&[3], &[1, 2]]).value(&[9; 32], Slot::new(7)), name);
+        for other in [
+            body(&[batch(1, &[&[1], &[2, 3]])]),
+            body(&[batch(1, &[&[3], &[1, 2]])]),
+            body(&[batch(2, &[&[1, 2], &[3]])]),
+            body(&[batch(1, &[&[1, 2]]), batch(1, &[&[3]])]),
+        ] {
+            assert_ne!(other.value(&[9; 32], Slot::new(7)), name);
+        }
+        let others = Body::new(vec![certify(&batch(1, &[&[1, 2], &[3]]), &[0, 3])]);
+        assert_ne!(others, one);
+        assert_eq!(others.value(&[9; 32], Slot::new(7)), name);
     }
 
     #[test]

@@ -32,7 +32,10 @@ impl Trantor {
     pub(crate) fn changes_at(&self) -> Option<Instant> {
         let open = self.open.get(&self.next)?;
         let again = open.asked.as_ref().map(|(_, again)| *again);
-        [open.expires_at(self.timing.timeout, self.leader_failed()), again].into_iter().flatten().min()
+        [open.expires_at(self.timing.timeout, self.leader_failed()), again]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Gives the lowest undecided height's view up if it has taken too long.
@@ -68,7 +71,12 @@ impl Trantor {
     }
 
     /// Sends a view change whose record is written.
-    pub(crate) fn send_change(&mut self, now: Instant, view: View, prepared: Option<VoteCertificate>) {
+    pub(crate) fn send_change(
+        &mut self,
+        now: Instant,
+        view: View,
+        prepared: Option<VoteCertificate>,
+    ) {
         let claim = prepared.as_ref().map(|prepared| prepared.view.attempt);
         let message = self.committee.change_statement(view, claim);
         let signature = self.secret.sign(CHANGE, &message);
@@ -110,7 +118,10 @@ impl Trantor {
         self.asks.insert(from, Ask { view, claim, signature, standing });
         if standing == Standing::Suspected {
             let votes: Asks = [(from, (claim, signature))].into();
-            self.check(Work::Changes { view, votes: votes.clone() }, Pending::Changes { view, votes });
+            self.check(
+                Work::Changes { view, votes: votes.clone() },
+                Pending::Changes { view, votes },
+            );
         }
         self.review(now);
     }
@@ -159,7 +170,10 @@ impl Trantor {
         let stake = votes.keys().map(|party| self.committee.stake(*party));
         if self.committee.is_strong(stake.fold(0, u128::saturating_add)) {
             self.leading = Some(view);
-            self.check(Work::Changes { view, votes: votes.clone() }, Pending::Changes { view, votes });
+            self.check(
+                Work::Changes { view, votes: votes.clone() },
+                Pending::Changes { view, votes },
+            );
         }
     }
 

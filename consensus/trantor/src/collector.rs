@@ -161,7 +161,11 @@ impl Collector {
     }
 
     /// The latest vote of a party about a height in a view before this one.
-    pub(crate) fn latest_before(&self, view: View, party: Party) -> Option<(View, Value, Signature)> {
+    pub(crate) fn latest_before(
+        &self,
+        view: View,
+        party: Party,
+    ) -> Option<(View, Value, Signature)> {
         let first = View::new(view.slot, 0);
         let mut views = self.views.range(first..view).rev();
         views.find_map(|(view, tally)| {

@@ -45,10 +45,15 @@ pub struct Config {
     pub fetch_after: Duration,
     /// Limit of the transactions in a block, in bytes.
     pub max_block_bytes: usize,
+    /// Most transactions in a batch.
+    pub max_transactions: usize,
+    /// How long a transaction waits for others to fill its batch.
+    pub batch_timeout: Duration,
 }
 
 impl Config {
-    /// A configuration with default settings: timeout one second, no pause, blocks of 4 MiB.
+    /// A configuration with default settings: timeout one second, no pause, blocks of 4 MiB, batches of
+    /// 2048 transactions that wait 20 milliseconds.
     #[must_use]
     pub const fn new(context: Context, me: Party, members: Vec<Member>) -> Self {
         Self {
@@ -59,6 +64,8 @@ impl Config {
             pace: Pace::NONE,
             fetch_after: Duration::from_millis(50),
             max_block_bytes: 4 << 20,
+            max_transactions: 2048,
+            batch_timeout: Duration::from_millis(20),
         }
     }
 }
@@ -122,6 +129,8 @@ impl ConfigError {
 pub struct Replicas {
     context: [u8; 32],
     electorate: Electorate<MinSig>,
+    /// The same members, with the weak quorum.
+    weak: Electorate<MinSig>,
     stakeholders: Vec<Party>,
 }
 
@@ -147,9 +156,10 @@ impl Replicas {
             }
         }
         let elector = |Member { key, stake }| Elector { key, stake: stake.get() };
-        let electors = members.into_iter().map(elector).collect();
-        let electorate = Electorate::more_than_two_thirds(electors)?;
-        Ok(Self { context: hash.finalize().into(), electorate, stakeholders })
+        let electors: Vec<_> = members.into_iter().map(elector).collect();
+        let electorate = Electorate::more_than_two_thirds(electors.clone())?;
+        let weak = Electorate::with_quorum(electors, electorate.total() / 3 + 1)?;
+        Ok(Self { context: hash.finalize().into(), electorate, weak, stakeholders })
     }
 
     /// The committee's context. Every signed statement and every name starts with it.
@@ -208,6 +218,12 @@ impl Replicas {
         &self.electorate
     }
 
+    /// The electorate of these members with the weak quorum, which checks that batches are available.
+    #[must_use]
+    pub const fn weak(&self) -> &Electorate<MinSig> {
+        &self.weak
+    }
+
     /// The members with stake, in order. They alone may lead.
     #[must_use]
     pub fn stakeholders(&self) -> &[Party] {
@@ -237,7 +253,7 @@ impl Replicas {
     /// Whether this stake is more than one third of all.
     #[must_use]
     pub const fn is_weak(&self, stake: u128) -> bool {
-        stake > self.electorate.total() / 3
+        stake >= self.weak.quorum()
     }
 }
 

@@ -1,24 +1,32 @@
 //! What follows from a decision: the order grows, blocks are reported, the next epoch begins.
 use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::certificate::Signers;
 use prefinal_protocol::{Instant, Recipient, Slot};
 
+use crate::batch::{Batch, BatchId};
 use crate::block::{Body, skipped};
 use crate::certificate::VoteCertificate;
 use crate::engine::{Block, Effect, Trantor};
+use crate::fetch::{Inquiry, Item};
 use crate::message::{BodyRequest, Decision, MAX_DECISIONS, Message};
 use crate::records::{Record, kept_from};
 
 impl Trantor {
     /// Does what is due at this time.
     pub(crate) fn tick(&mut self, now: Instant) {
+        self.spread(now);
         self.propose(now);
         self.watch(now);
         if let Some(peer) = self.fetch.due(now) {
             self.send(Recipient::One(peer), Message::Request(self.next));
         }
         for inquiry in self.fetch.inquiries(now) {
-            let request = BodyRequest { slot: inquiry.slot, value: inquiry.value };
-            self.send(Recipient::One(inquiry.to), Message::BodyRequest(request));
+            let Inquiry { to, item } = inquiry;
+            let request = match item {
+                Item::Body(slot, value) => Message::BodyRequest(BodyRequest { slot, value }),
+                Item::Batch(id) => Message::BatchRequest(id),
+            };
+            self.send(Recipient::One(to), request);
         }
     }
 
@@ -35,6 +43,7 @@ impl Trantor {
         self.prepares.forget(slot);
         self.commits.forget(slot);
         self.asks.retain(|_, ask| ask.view.slot != slot);
+        self.charged.retain(|(of, _)| *of != slot);
         let value = certificate.value;
         if let Some(bodies) = self.bodies.get_mut(&slot) {
             bodies.retain(|name, _| *name == value);
@@ -69,7 +78,7 @@ impl Trantor {
         self.schedule = self.schedule.next(&self.failed, &self.committee);
         self.failed.clear();
         self.keep(Record::Epoch(self.schedule.clone()));
-        let waiting = self.pool.of(self.me, self.max_block_bytes);
+        let waiting = self.store.own(self.me);
         self.pass_on(waiting);
     }
 
@@ -82,13 +91,13 @@ impl Trantor {
         }
         for (from, held) in std::mem::take(&mut self.early) {
             for proposal in held {
-                self.receive_proposal(now, from, proposal);
+                self.admit(now, from, Message::Proposal(Box::new(proposal)));
             }
         }
     }
 
-    /// Reports every height whose block is here, in order.
-    fn report(&mut self, now: Instant) {
+    /// Reports every height whose block is here with its batches, in order.
+    pub(crate) fn report(&mut self, now: Instant) {
         while let Some(certificate) = self.decided.get(&self.unreported) {
             let (slot, value) = (self.unreported, certificate.value);
             let block = if value == skipped(slot) {
@@ -96,18 +105,37 @@ impl Trantor {
             } else {
                 let body = self.bodies.get(&slot).and_then(|bodies| bodies.get(&value));
                 let Some(body) = body else { break };
-                self.pool.remove(body.transactions().iter());
-                Some(Block { value, transactions: self.ordered.take(slot, body) })
+                let ids: Vec<BatchId> = body.batches().map(|batch| batch.id).collect();
+                if !body.batches().all(|batch| self.store.has(batch)) {
+                    break;
+                }
+                Some(Block { value, transactions: self.take_order(slot, &ids) })
             };
             self.effect(Effect::Finalized { slot, block });
             self.note(Record::Finalized(slot));
             self.unreported = slot.next();
         }
         self.want_bodies(now);
+        self.expire(now);
         self.forget();
     }
 
-    /// Asks for decided blocks that are missing: the signers of the certificate first, then all others.
+    /// The transactions of these batches, as far as they were not ordered before.
+    fn take_order(&mut self, slot: Slot, ids: &[BatchId]) -> Vec<std::sync::Arc<[u8]>> {
+        let batches = ids.iter().filter_map(|id| self.store.get(*id));
+        let all = batches.flat_map(Batch::transactions);
+        let fresh = self.ordered.take(slot, all);
+        let of_others = ids.iter().filter_map(|id| self.store.get(*id));
+        let of_others = of_others.filter(|batch| batch.author() != self.me);
+        for transaction in of_others.flat_map(Batch::transactions) {
+            self.mempool.forget(transaction);
+        }
+        ids.iter().for_each(|id| self.store.ordered(*id));
+        fresh
+    }
+
+    /// Asks for blocks and batches of decided heights that are missing: those that signed for them first,
+    /// then all others.
     fn want_bodies(&mut self, now: Instant) {
         let missing: Vec<Slot> = self
             .decided
@@ -116,23 +144,39 @@ impl Trantor {
             .map(|(slot, _)| *slot)
             .collect();
         for slot in missing {
-            if self.fetch.is_wanted(slot) || !self.fetch.has_room() {
-                continue;
-            }
             let Some(certificate) = self.decided.get(&slot) else { continue };
-            let (value, signers) = (certificate.value, &certificate.votes.signers);
-            let others = (0..u32::try_from(self.committee.size()).unwrap_or(u32::MAX)).map(Party::new);
-            let mut providers: Vec<Party> = signers.iter().collect();
-            providers.extend(others.filter(|party| !signers.contains(*party)));
-            providers.retain(|party| *party != self.me);
-            self.fetch.want(now, slot, value, providers);
+            let item = Item::Body(slot, certificate.value);
+            self.want(now, item, certificate.votes.signers.clone());
+        }
+        let here = self
+            .decided
+            .range(self.unreported..)
+            .filter_map(|(slot, certificate)| self.bodies.get(slot)?.get(&certificate.value));
+        let missing: Vec<(BatchId, Signers)> = here
+            .flat_map(Body::certificates)
+            .filter(|certificate| !self.store.has(&certificate.batch))
+            .map(|certificate| (certificate.batch.id, certificate.acks.signers.clone()))
+            .collect();
+        for (id, signers) in missing {
+            self.want(now, Item::Batch(id), signers);
         }
     }
 
+    fn want(&mut self, now: Instant, item: Item, signers: Signers) {
+        if self.fetch.is_wanted(&item) || !self.fetch.has_room() {
+            return;
+        }
+        let others = (0..u32::try_from(self.committee.size()).unwrap_or(u32::MAX)).map(Party::new);
+        let mut providers: Vec<Party> = signers.iter().collect();
+        providers.extend(others.filter(|party| !signers.contains(*party)));
+        providers.retain(|party| *party != self.me);
+        self.fetch.want(now, item, providers);
+    }
+
     fn misses(&self, slot: Slot, certificate: &VoteCertificate) -> bool {
-        let here = |bodies: &std::collections::BTreeMap<_, _>| bodies.contains_key(&certificate.value);
-        certificate.value != skipped(slot)
-            && !self.bodies.get(&slot).is_some_and(here)
+        let here =
+            |bodies: &std::collections::BTreeMap<_, _>| bodies.contains_key(&certificate.value);
+        certificate.value != skipped(slot) && !self.bodies.get(&slot).is_some_and(here)
     }
 
     fn forget(&mut self) {
@@ -142,6 +186,9 @@ impl Trantor {
         if oldest < Some(kept) {
             self.decided = self.decided.split_off(&kept);
             self.bodies = self.bodies.split_off(&kept);
+            let bodies = self.bodies.values().flat_map(std::collections::BTreeMap::values);
+            let referenced = bodies.flat_map(Body::batches).map(|batch| batch.id).collect();
+            self.store.keep(self.unreported, &referenced);
         }
         self.heard = self.heard.split_off(&kept_from(last, None));
     }
@@ -154,7 +201,7 @@ impl Trantor {
             return;
         }
         self.keep_body(slot, value, body);
-        self.fetch.found(slot);
+        self.fetch.found(&Item::Body(slot, value));
         self.report(now);
     }
 
@@ -181,7 +228,8 @@ impl Trantor {
 
     fn decision(&self, slot: Slot) -> Option<Decision> {
         let certificate = self.decided.get(&slot)?.clone();
-        let body = self.bodies.get(&slot).and_then(|bodies| bodies.get(&certificate.value)).cloned();
+        let body =
+            self.bodies.get(&slot).and_then(|bodies| bodies.get(&certificate.value)).cloned();
         if self.misses(slot, &certificate) { None } else { Some(Decision { certificate, body }) }
     }
 

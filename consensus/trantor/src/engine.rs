@@ -1,6 +1,6 @@
 //! The machine: its state, its inputs and outputs.
 //!
-//! See also `propose` (the first view), `vote` (prepare and commit), `change` (later views), `decide`
+//! See also `disseminate` (batches), `propose` (the first view), `vote` (prepare and commit), `change` (later views), `decide`
 //! (what follows from a decision), `receive` (messages) and `verdict` (results of jobs).
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,18 +12,21 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::{SecretKey, Signature};
 use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value, View};
 
-use crate::block::{Body, Transaction, TransactionId};
+use crate::batch::{BatchId, BatchLabel};
+use crate::block::{Body, Transaction};
 use crate::certificate::{Stage, VoteCertificate};
 use crate::collector::{Collector, Standing};
 use crate::config::{Config, ConfigError, Replicas};
 use crate::fault::{Contradiction, Fault};
 use crate::fetch::Fetch;
 use crate::job::{Asks, Claim, Fingerprint, Job, Verdict, Work};
-use crate::message::{Commit, Message, Proposal, ShapeError, Vote, check_transaction};
+use crate::mempool::{BatchLimits, MemoryPool, Mempool, SubmitError};
+use crate::message::{Commit, Message, Proposal, Vote};
 use crate::open::Open;
-use crate::pool::{Ordered, Pool};
+use crate::order::Ordered;
 use crate::records::{Promises, Record, Records};
 use crate::schedule::Schedule;
+use crate::store::Store;
 
 /// What the driver tells the engine.
 #[derive(Clone, Debug)]
@@ -107,32 +110,6 @@ pub enum Effect {
     Refused(SubmitError),
 }
 
-/// Why a transaction is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SubmitError {
-    /// It would not fit into any block.
-    #[error(transparent)]
-    TooLarge(#[from] ShapeError),
-    /// Too many of this party's transactions wait already.
-    #[error("busy: no room for {bytes} bytes, too many transactions wait")]
-    Busy {
-        /// Bytes that it would take in a block.
-        bytes: usize,
-    },
-}
-
-impl SubmitError {
-    /// The error's code: stable, for programs; the text is for people and may change.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::TooLarge(_) => "transaction-too-large",
-            Self::Busy { .. } => "busy",
-        }
-    }
-}
-
 /// The purpose of a job that is running.
 #[derive(Debug)]
 pub(crate) enum Pending {
@@ -144,6 +121,8 @@ pub(crate) enum Pending {
     Changes { view: View, votes: Asks },
     /// Certificates in a message; other messages wait for the same ones.
     Claims { claims: Vec<Claim>, held: Vec<(Party, Message)> },
+    /// Acknowledgements of a batch.
+    Acks { batch: BatchLabel, parties: Vec<Party> },
     /// Two statements that contradict each other.
     Evidence { party: Party, contradiction: Box<Contradiction> },
 }
@@ -195,8 +174,8 @@ pub struct Trantor {
     pub(crate) promises: BTreeMap<Slot, Promises>,
     pub(crate) decided: BTreeMap<Slot, VoteCertificate>,
     pub(crate) bodies: BTreeMap<Slot, BTreeMap<Value, Body>>,
-    /// What this party's own open proposals carry.
-    pub(crate) carried: BTreeMap<Slot, BTreeSet<TransactionId>>,
+    /// The batches in this party's own open proposals.
+    pub(crate) carried: BTreeMap<Slot, BTreeSet<BatchId>>,
     /// Proposals for the next epoch, whose leaders are not known yet.
     pub(crate) early: BTreeMap<Party, Vec<Proposal>>,
     pub(crate) prepares: Collector,
@@ -209,10 +188,13 @@ pub struct Trantor {
     pub(crate) abandoned: Option<View>,
     /// Parties whose first-view commit of a height has arrived, so that a partial is passed on once.
     pub(crate) heard: BTreeMap<Slot, BTreeSet<Party>>,
-    pub(crate) pool: Pool,
+    pub(crate) mempool: Box<dyn Mempool>,
+    pub(crate) store: Store,
     pub(crate) ordered: Ordered,
     pub(crate) fetch: Fetch,
     pub(crate) suspects: BTreeSet<Party>,
+    /// Parties that were charged with a contradiction about an open height: one is enough.
+    pub(crate) charged: BTreeSet<(Slot, Party)>,
     pub(crate) jobs: BTreeMap<Fingerprint, Pending>,
     outputs: VecDeque<Item>,
     /// Bytes for the commit at the front of the outputs.
@@ -241,7 +223,13 @@ impl Trantor {
         secret: SecretKey,
         records: Records,
     ) -> Result<Self, ConfigError> {
-        let Config { context, me, members, timeout, pace, fetch_after, max_block_bytes } = config;
+        let limits = BatchLimits {
+            max_transactions: config.max_transactions,
+            max_bytes: config.max_block_bytes,
+            batch_timeout: config.batch_timeout,
+        };
+        let Config { context, me, members, timeout, pace, fetch_after, max_block_bytes, .. } =
+            config;
         let committee = Replicas::new(&context, members)?;
         let members = committee.size();
         let member = committee.member(me).ok_or(ConfigError::NotAMember { me, members })?;
@@ -280,17 +268,28 @@ impl Trantor {
             asks: BTreeMap::new(),
             abandoned: records.abandoned,
             heard: BTreeMap::new(),
-            pool: Pool::new(max_block_bytes),
+            mempool: Box::new(MemoryPool::new(limits)),
+            store: Store::new(max_block_bytes),
             ordered: Ordered::default(),
             fetch: Fetch::new(fetch_after),
             suspects: BTreeSet::new(),
+            charged: BTreeSet::new(),
             jobs: BTreeMap::new(),
             outputs: VecDeque::new(),
             offered: None,
             announced: false,
         };
+        for batch in records.batches.into_values() {
+            engine.store.insert(batch);
+        }
         engine.remember(records.bodies);
         Ok(engine)
+    }
+
+    /// The same engine with another mempool.
+    #[must_use]
+    pub fn with_mempool(self, mempool: impl Mempool + 'static) -> Self {
+        Self { mempool: Box::new(mempool), ..self }
     }
 
     /// Takes the blocks of earlier lives, and what they ordered.
@@ -303,9 +302,12 @@ impl Trantor {
         }
         for (slot, certificate) in self.decided.range(..self.unreported) {
             let body = self.bodies.get(slot).and_then(|bodies| bodies.get(&certificate.value));
-            if let Some(body) = body {
-                let _reported = self.ordered.take(*slot, body);
-            }
+            let Some(body) = body else { continue };
+            let batches = body.batches().filter_map(|batch| self.store.get(batch.id));
+            let all = batches.flat_map(crate::batch::Batch::transactions);
+            let _reported = self.ordered.take(*slot, all);
+            let ids: Vec<BatchId> = body.batches().map(|batch| batch.id).collect();
+            ids.into_iter().for_each(|id| self.store.ordered(id));
         }
     }
 
@@ -327,27 +329,6 @@ impl Trantor {
         self.next
     }
 
-    /// Whether a transaction would be taken.
-    ///
-    /// # Errors
-    /// [`SubmitError`] if it is too large or there is no room.
-    pub fn may_submit(&self, transaction: &Transaction) -> Result<(), SubmitError> {
-        check_transaction(transaction, self.max_block_bytes)?;
-        let bytes = transaction.encoded_len();
-        if self.pool.has_room(self.me, bytes) { Ok(()) } else { Err(SubmitError::Busy { bytes }) }
-    }
-
-    fn submit(&mut self, transaction: Transaction) {
-        if let Err(refusal) = self.may_submit(&transaction) {
-            self.effect(Effect::Refused(refusal));
-            return;
-        }
-        let fresh = !self.ordered.has(&transaction) && self.pool.add(self.me, transaction.clone());
-        if fresh && self.started {
-            self.pass_on(vec![transaction]);
-        }
-    }
-
     fn start(&mut self, now: Instant) {
         if self.started {
             return;
@@ -355,6 +336,7 @@ impl Trantor {
         self.started = true;
         self.advance(now);
         self.repeat(now);
+        self.spread_again(now);
         self.send(Recipient::All, Message::Progress(self.next));
     }
 
@@ -438,7 +420,7 @@ impl Machine for Trantor {
     fn handle(&mut self, now: Instant, input: Input) {
         match input {
             Input::Start => self.start(now),
-            Input::Submit(transaction) => self.submit(transaction),
+            Input::Submit(transaction) => self.submit(now, transaction),
             _ if !self.started => return,
             Input::Received { from, message } => self.receive(now, from, message),
             Input::Checked(verdict) => self.checked(now, verdict),
@@ -462,7 +444,7 @@ impl Machine for Trantor {
         if !self.started {
             return None;
         }
-        let due = [self.proposes_at(), self.changes_at(), self.fetch.wake_at()];
+        let due = [self.spreads_at(), self.proposes_at(), self.changes_at(), self.fetch.wake_at()];
         due.into_iter().flatten().min()
     }
 }

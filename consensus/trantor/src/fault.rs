@@ -16,6 +16,7 @@ use prefinal_crypto_core::bls::min_sig::{Signature, SignatureError};
 use prefinal_protocol::{Value, View};
 use thiserror::Error;
 
+use crate::batch::BatchId;
 use crate::certificate::{CHANGE, Stage};
 use crate::config::Replicas;
 use crate::message::ShapeError;
@@ -40,6 +41,24 @@ pub enum Fault {
     ForgedCertificate {
         /// The view that the certificate names.
         view: View,
+    },
+    /// It passed on a certificate that a batch is available, and too few have signed that.
+    #[error("forged certificate of batch {batch:?}")]
+    ForgedAvailability {
+        /// The batch that the certificate names.
+        batch: BatchId,
+    },
+    /// Its signature does not belong to its acknowledgement.
+    #[error("bad signature on the acknowledgement of batch {batch:?}")]
+    BadAck {
+        /// The batch.
+        batch: BatchId,
+    },
+    /// It sent another party's batch as its own.
+    #[error("sent a batch of {author} as its own")]
+    ForeignBatch {
+        /// The party that the batch names as its author.
+        author: Party,
     },
     /// It made two statements of which an honest party makes one.
     #[error(transparent)]

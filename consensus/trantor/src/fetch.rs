@@ -1,4 +1,5 @@
-//! Asking peers for what is missing: decisions, and blocks that are decided. One peer at a time.
+//! Asking peers for what is missing: decisions, and the blocks and batches of decided heights. One peer at
+//! a time.
 //!
 //! A party that fell behind hears of it: a peer says how far it is, or votes for heights that are out of
 //! reach. It asks one such peer for the decisions from its own next height on, and the next peer if
@@ -9,27 +10,34 @@ use std::collections::BTreeMap;
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::{Instant, Slot, Value};
 
-/// Most blocks that are wanted at a time. Others are wanted when these are here.
+use crate::batch::BatchId;
+
+/// Most blocks and batches that are wanted at a time. Others are wanted when these are here.
 const MAX_WANTED: usize = 64;
 /// How long an answer may take, in units of the grace period.
 const PATIENCE: u32 = 4;
 /// Requests of one peer that are answered within the patience.
 const MAX_SERVED: u32 = 32;
 
+/// Something of a decided height that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Item {
+    Body(Slot, Value),
+    Batch(BatchId),
+}
+
 #[derive(Debug)]
 struct Want {
-    value: Value,
     providers: Vec<Party>,
     next: usize,
     at: Instant,
 }
 
-/// A block to ask for, and the peer to ask.
+/// Something to ask for, and the peer to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inquiry {
     pub(crate) to: Party,
-    pub(crate) slot: Slot,
-    pub(crate) value: Value,
+    pub(crate) item: Item,
 }
 
 #[derive(Debug)]
@@ -37,9 +45,10 @@ pub(crate) struct Fetch {
     grace: Duration,
     /// The next height of peers that are said to be ahead.
     ahead: BTreeMap<Party, Slot>,
-    /// When to ask one of them.
+    /// When to ask one of them, and the one that was asked last.
     ask_at: Option<Instant>,
-    wanted: BTreeMap<Slot, Want>,
+    asked: Option<Party>,
+    wanted: BTreeMap<Item, Want>,
     served: BTreeMap<Party, (Instant, u32)>,
 }
 
@@ -49,6 +58,7 @@ impl Fetch {
             grace,
             ahead: BTreeMap::new(),
             ask_at: None,
+            asked: None,
             wanted: BTreeMap::new(),
             served: BTreeMap::new(),
         }
@@ -71,44 +81,47 @@ impl Fetch {
         }
     }
 
-    /// The peer to ask for decisions now. What it said is forgotten, so another one is next.
+    /// The peer to ask for decisions now. Peers take turns, so one that claims to be far ahead, again and
+    /// again, keeps nobody from asking the others. What a peer said is forgotten when it is asked.
     pub(crate) fn due(&mut self, now: Instant) -> Option<Party> {
         self.ask_at.filter(|at| *at <= now)?;
-        let furthest = self.ahead.iter().max_by_key(|(_, next)| **next).map(|(peer, _)| *peer);
-        self.ahead.remove(&furthest?);
+        let peers = || self.ahead.keys().copied();
+        let peer = peers().find(|peer| Some(*peer) > self.asked).or_else(|| peers().next())?;
+        self.ahead.remove(&peer);
+        self.asked = Some(peer);
         self.ask_at = Some(now + self.patience()).filter(|_| !self.ahead.is_empty());
-        furthest
+        Some(peer)
     }
 
-    /// Notes that some of `providers` have this block.
-    pub(crate) fn want(&mut self, now: Instant, slot: Slot, value: Value, providers: Vec<Party>) {
+    /// Notes that some of `providers` have this.
+    pub(crate) fn want(&mut self, now: Instant, item: Item, providers: Vec<Party>) {
         if self.wanted.len() >= MAX_WANTED || providers.is_empty() {
             return;
         }
         let at = now + self.grace;
-        self.wanted.entry(slot).or_insert(Want { value, providers, next: 0, at });
+        self.wanted.entry(item).or_insert(Want { providers, next: 0, at });
     }
 
-    pub(crate) fn is_wanted(&self, slot: Slot) -> bool {
-        self.wanted.contains_key(&slot)
+    pub(crate) fn is_wanted(&self, item: &Item) -> bool {
+        self.wanted.contains_key(item)
     }
 
     pub(crate) fn has_room(&self) -> bool {
         self.wanted.len() < MAX_WANTED
     }
 
-    /// Notes that the block is here.
-    pub(crate) fn found(&mut self, slot: Slot) {
-        self.wanted.remove(&slot);
+    /// Notes that it is here.
+    pub(crate) fn found(&mut self, item: &Item) {
+        self.wanted.remove(item);
     }
 
-    /// The blocks to ask for now, each from one provider.
+    /// What to ask for now, each from one provider.
     pub(crate) fn inquiries(&mut self, now: Instant) -> Vec<Inquiry> {
         let patience = self.patience();
         let mut inquiries = Vec::new();
-        for (&slot, want) in self.wanted.iter_mut().filter(|(_, want)| want.at <= now) {
+        for (&item, want) in self.wanted.iter_mut().filter(|(_, want)| want.at <= now) {
             let to = want.providers.get(want.next).copied();
-            inquiries.extend(to.map(|to| Inquiry { to, slot, value: want.value }));
+            inquiries.extend(to.map(|to| Inquiry { to, item }));
             want.next = (want.next + 1).checked_rem(want.providers.len()).unwrap_or_default();
             want.at = now + patience;
         }
@@ -159,8 +172,14 @@ mod tests {
         assert_eq!(fetch.due(at(9)), None);
         assert_eq!((fetch.due(at(10)), fetch.due(at(49))), (Some(one), None));
         assert_eq!((fetch.due(at(50)), fetch.wake_at()), (Some(two), None));
-        fetch.is_at(at(60), one, slot(9), slot(3));
-        fetch.reached(slot(9));
+        // One that says it again and again does not keep the others out.
+        fetch.is_at(at(60), one, slot(99), slot(3));
+        fetch.is_at(at(61), two, slot(9), slot(3));
+        assert_eq!(fetch.due(at(70)), Some(one));
+        fetch.is_at(at(71), one, slot(99), slot(3));
+        assert_eq!(fetch.due(at(110)), Some(two));
+        fetch.is_at(at(111), two, slot(9), slot(3));
+        fetch.reached(slot(99));
         assert_eq!(fetch.wake_at(), None, "not behind any more");
     }
 
@@ -168,14 +187,15 @@ mod tests {
     fn providers_of_a_block_are_asked_in_turn() {
         let mut fetch = Fetch::new(GRACE);
         let (value, providers) = (Value::new([1; 32]), vec![Party::new(4), Party::new(6)]);
-        fetch.want(at(0), slot(1), value, providers);
-        let inquiry = |to| Inquiry { to: Party::new(to), slot: slot(1), value };
+        let item = Item::Body(slot(1), value);
+        fetch.want(at(0), item, providers);
+        let inquiry = |to| Inquiry { to: Party::new(to), item };
         assert_eq!(fetch.inquiries(at(9)), []);
         assert_eq!(fetch.inquiries(at(10)), [inquiry(4)]);
         assert_eq!(fetch.inquiries(at(49)), []);
         assert_eq!(fetch.inquiries(at(50)), [inquiry(6)]);
         assert_eq!(fetch.inquiries(at(90)), [inquiry(4)]);
-        fetch.found(slot(1));
+        fetch.found(&item);
         assert_eq!(fetch.wake_at(), None);
     }
 

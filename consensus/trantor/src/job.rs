@@ -15,9 +15,10 @@ use prefinal_crypto_core::certificate::{Signers, Vote, VotesError};
 use prefinal_protocol::{Value, View};
 use sha2::{Digest, Sha256};
 
+use crate::batch::{Acks, AvailabilityCertificate, BatchLabel};
 use crate::certificate::{CHANGE, ChangeCertificate, Stage, VoteCertificate};
 use crate::config::Replicas;
-use crate::fault::Contradiction;
+use crate::fault::{Contradiction, Fault};
 
 /// Names a job by a hash of its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +40,13 @@ pub enum Work {
         value: Value,
         /// The signature of each voter.
         votes: BTreeMap<Party, Signature>,
+    },
+    /// Add up acknowledgements of one batch and check the sum.
+    Acks {
+        /// The batch.
+        batch: BatchLabel,
+        /// The signature of each party that stored it.
+        acks: BTreeMap<Party, Signature>,
     },
     /// Add up view changes to one view and check the sum.
     Changes {
@@ -65,6 +73,8 @@ pub enum Claim {
     Votes(Stage, VoteCertificate),
     /// A quorum asks for a view.
     Change(ChangeCertificate),
+    /// A weak quorum has stored a batch.
+    Batch(AvailabilityCertificate),
 }
 
 /// Work, with the committee that it is about.
@@ -134,6 +144,7 @@ impl Job {
                 let votes = votes.iter().map(vote).collect();
                 Outcome::Sum(sum(committee, stage.domain(), &votes))
             }
+            Work::Acks { batch, acks } => Outcome::Sum(sum_acks(committee, batch, acks)),
             Work::Changes { view, votes } => Outcome::Sum(sum_changes(committee, *view, votes)),
             Work::Claims(claims) => {
                 let bad = claims.iter().enumerate().filter(|(_, claim)| !claim.holds(committee));
@@ -154,17 +165,29 @@ impl Claim {
         match self {
             Self::Votes(stage, certificate) => certificate.verify(*stage, committee).is_ok(),
             Self::Change(certificate) => certificate.verify(committee).is_ok(),
+            Self::Batch(certificate) => certificate.verify(committee).is_ok(),
         }
     }
 
-    /// The view that the claim is about.
+    /// What a party did wrong that passed the claim on though it does not hold.
     #[must_use]
-    pub const fn view(&self) -> View {
+    pub const fn fault(&self) -> Fault {
         match self {
-            Self::Votes(_, certificate) => certificate.view,
-            Self::Change(certificate) => certificate.view,
+            Self::Votes(_, certificate) => Fault::ForgedCertificate { view: certificate.view },
+            Self::Change(certificate) => Fault::ForgedCertificate { view: certificate.view },
+            Self::Batch(certificate) => Fault::ForgedAvailability { batch: certificate.batch.id },
         }
     }
+}
+
+fn sum_acks(
+    committee: &Replicas,
+    batch: &BatchLabel,
+    acks: &Acks,
+) -> Result<Signature, BTreeSet<Party>> {
+    let message = batch.statement(committee);
+    let vote = |(&party, &signature): (&_, &_)| (party, Vote { message: &message, signature });
+    sum(committee, BatchLabel::domain(), &acks.iter().map(vote).collect())
 }
 
 fn sum_changes(

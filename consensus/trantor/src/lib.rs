@@ -1,16 +1,17 @@
-//! Trantor's ordering: several leaders at once, one PBFT instance for each, one order.
+//! Trantor: transactions spread first, then several leaders at once order them, one PBFT instance for each.
 //!
-//! The heights of an epoch are dealt out to its leaders. Each leader proposes in the first view of its
-//! heights, several at a time, so a slow leader does not hold the others up. A block is prefinalized
-//! after two message delays and final after three. If a leader fails, the others skip its height in a
-//! later view, and it leads none in the next epochs. Stake is counted exactly, and signatures are BLS
-//! multi-signatures.
+//! Every party spreads its transactions in batches, and gets a certificate when more than a third of the
+//! stake has stored one. The heights of an epoch are dealt out to its leaders. Each leader proposes
+//! certificates in the first view of its heights, several at a time, so a slow leader does not hold the
+//! others up. A block is prefinalized after two message delays and final after three. If a leader fails,
+//! the others skip its height in a later view, and it leads none in the next epochs. Stake is counted
+//! exactly, and signatures are BLS multi-signatures.
 //!
 //! | module        | what it holds                                                 |
 //! |---------------|---------------------------------------------------------------|
 //! | `config`      | members, stake, both quorums                                  |
 //! | `schedule`    | epochs, leaders, and which leaders are left out               |
-//! | `block`       | transactions, blocks, their names                             |
+//! | `block`       | transactions, blocks, their names; `batch`: what is spread before, and its certificates |
 //! | `certificate` | what a quorum has signed                                      |
 //! | `message`     | the messages of parties, and their shape                      |
 //! | `records`     | what survives a crash; `repeat`: what is said again after one   |
@@ -18,8 +19,8 @@
 //! | `collector`   | votes until they are certificates, verified late               |
 //! | `job`         | pairings, for a driver to run; `fault`: what a party did wrong  |
 //! | `fetch`       | asking peers for what is missing                              |
-//! | `pool`        | transactions that wait, and those that were ordered            |
-//! | `engine`      | the machine; `propose`, `vote`, `change`, `decide`, `receive`, `verdict`: its steps |
+//! | `mempool`     | transactions that wait; `store`: batches; `order`: transactions that were ordered |
+//! | `engine`      | the machine; `disseminate`, `propose`, `vote`, `change`, `decide`, `receive`, `verdict`: its steps |
 //!
 //! # One view
 //! ```text
@@ -61,34 +62,40 @@
 //! After [Trantor](https://arxiv.org/abs/2308.15849), [ISS](https://arxiv.org/abs/2203.05681) and
 //! [PBFT](https://pmg.csail.mit.edu/papers/osdi99.pdf). Differences: view changes by height; certificates
 //! are multi-signatures, so a new view carries one certificate for its quorum and one prepared
-//! certificate in place of all messages.
+//! certificate in place of all messages; a batch has a last height, so that nobody must keep it for ever;
+//! a missing batch is asked for at one of its signers at a time.
 #![forbid(unsafe_code)]
 
 mod adapter;
+mod batch;
 mod block;
 mod certificate;
 mod change;
 mod collector;
 mod config;
 mod decide;
+mod disseminate;
 mod engine;
 mod fault;
 mod fetch;
 mod job;
+mod mempool;
 mod message;
 mod open;
-mod pool;
+mod order;
 mod propose;
 mod receive;
 mod records;
 mod repeat;
 mod schedule;
+mod store;
 #[cfg(test)]
 mod tests;
 mod verdict;
 mod vote;
 
-pub use crate::engine::{Block, Effect, Input, Output, SubmitError, Trantor};
+pub use crate::engine::{Block, Effect, Input, Output, Trantor};
+pub use batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel};
 pub use block::{Body, Transaction, skipped};
 pub use certificate::{
     CertificateError, ChangeCertificate, MultiSignature, Stage, VoteCertificate,
@@ -96,6 +103,7 @@ pub use certificate::{
 pub use config::{Config, ConfigError, MAX_MEMBERS, Member, Replicas};
 pub use fault::{Contradiction, EvidenceError, Fault, Said, Signed};
 pub use job::{Claim, Fingerprint, Job, Outcome, Verdict, Work};
+pub use mempool::{BatchLimits, MemoryPool, Mempool, SubmitError};
 pub use message::{
     BodyRequest, Commit, Decision, MAX_PARTIAL, Message, NewView, Proposal, ShapeError, ViewChange,
     Vote,

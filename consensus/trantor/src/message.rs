@@ -2,7 +2,9 @@
 //!
 //! | message       | to  | says                                                                   |
 //! |---------------|-----|------------------------------------------------------------------------|
-//! | proposal      | all | my block for a height that I lead, in its first view                    |
+//! | batch         | all | my transactions, please store them                                      |
+//! | ack           | one | I have stored your batch                                                |
+//! | proposal      | all | my block of certified batches for a height that I lead, in its first view |
 //! | prepare       | all | I accept this value in this view                                        |
 //! | commit        | all | it is prepared, and I will not hide that; with the beacon's partial      |
 //! | view change   | all | this height takes too long, I ask for a later view; my highest prepared certificate |
@@ -10,26 +12,29 @@
 //! | progress      | one or all | all heights before this one are decided here                     |
 //! | request       | one | I miss decisions from this height on                                    |
 //! | response      | one | here they are                                                           |
-//! | body request  | one | I miss this decided block                                               |
-//! | body response | one | here it is                                                              |
-//! | transactions  | one | I do not lead now, please put these into blocks                         |
+//! | body request, batch request   | one | I miss this decided block, or a batch of one            |
+//! | body response, batch response | one | here it is                                              |
+//! | certificates  | one | I do not lead now, please put these batches into blocks                 |
 //!
 //! The link authenticates the sender, so messages do not name it. The signatures inside are for
 //! certificates and evidence. The encoding is Borsh: canonical, exact length.
+use std::collections::BTreeSet;
+
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_protocol::{Slot, Value, View};
 use thiserror::Error;
 
-use crate::block::{Body, Transaction, skipped};
+use crate::batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel};
+use crate::block::{Body, skipped};
 use crate::certificate::{CertificateError, ChangeCertificate, VoteCertificate, check_claim};
 use crate::config::Replicas;
 
 /// Largest number of decisions in a response.
 pub(crate) const MAX_DECISIONS: usize = 64;
-/// Largest number of transactions in a message.
-pub(crate) const MAX_TRANSACTIONS: usize = 1024;
+/// Largest number of batches in a block, and of certificates in a message.
+pub(crate) const MAX_BATCHES: usize = 16;
 /// Longest partial in bytes: one of the heaviest party, with room.
 pub const MAX_PARTIAL: usize = 1 << 18;
 
@@ -144,16 +149,24 @@ pub enum Message {
     BodyRequest(BodyRequest),
     /// A block that was asked for, and its height.
     BodyResponse(Slot, Body),
-    /// Transactions that the receiver should put into blocks.
-    Transactions(Vec<Transaction>),
+    /// The sender's batch, to be stored and acknowledged.
+    Batch(Box<Batch>),
+    /// The sender has stored the receiver's batch; the signature is on its label.
+    Ack(BatchLabel, Signature),
+    /// The sender misses a batch of a decided block.
+    BatchRequest(BatchId),
+    /// A batch that was asked for.
+    BatchResponse(Box<Batch>),
+    /// Certificates of batches that the receiver should put into blocks.
+    Certificates(Vec<AvailabilityCertificate>),
 }
 
 impl Message {
     /// Whether the sender signs something in such a message.
     #[must_use]
     pub const fn is_signed(&self) -> bool {
-        use Message::{Commit, NewView, Prepare, Proposal, ViewChange};
-        matches!(self, Proposal(_) | Prepare(_) | Commit(_) | ViewChange(_) | NewView(_))
+        use Message::{Ack, Commit, NewView, Prepare, Proposal, ViewChange};
+        matches!(self, Ack(..) | Proposal(_) | Prepare(_) | Commit(_) | ViewChange(_) | NewView(_))
     }
 }
 
@@ -196,6 +209,17 @@ pub enum ShapeError {
         /// The latest attempt that a signer names.
         highest: Option<u32>,
     },
+    /// A block holds a batch that may not be ordered any more.
+    #[error("block of {slot} holds a batch that ends with {until}")]
+    Expired {
+        /// The height.
+        slot: Slot,
+        /// The last height that may order the batch.
+        until: Slot,
+    },
+    /// A batch stands in a block or message twice.
+    #[error("a batch stands in one list twice")]
+    RepeatedBatch,
     /// A commit in a later view carries a partial.
     #[error("commit in {view} carries a partial, only first views do")]
     LatePartial {
@@ -241,19 +265,24 @@ impl Message {
         match self {
             Self::Proposal(proposal) => {
                 height(proposal.slot)?;
-                check_body(&proposal.body, max_block_bytes)
+                check_age(proposal)?;
+                check_body(&proposal.body, committee, max_block_bytes)
             }
             Self::Prepare(vote) => height(vote.view.slot),
             Self::Commit(commit) => commit.check_shape(),
             Self::ViewChange(change) => change.check_shape(committee),
             Self::NewView(new) => new.check_shape(committee),
-            Self::Progress(_) | Self::Request(_) | Self::BodyRequest(_) => Ok(()),
+            Self::Progress(_)
+            | Self::Request(_)
+            | Self::BodyRequest(_)
+            | Self::BatchRequest(_)
+            | Self::Ack(..) => Ok(()),
             Self::Response(decisions) => check_decisions(decisions, committee, max_block_bytes),
-            Self::BodyResponse(_, body) => check_body(body, max_block_bytes),
-            Self::Transactions(transactions) => {
-                at_most("transactions", transactions.len(), MAX_TRANSACTIONS)?;
-                transactions.iter().try_for_each(|one| check_transaction(one, max_block_bytes))
+            Self::BodyResponse(_, body) => check_body(body, committee, max_block_bytes),
+            Self::Batch(batch) | Self::BatchResponse(batch) => {
+                at_most("bytes of transactions", batch.bytes(), max_block_bytes)
             }
+            Self::Certificates(certificates) => check_certificates(certificates, committee),
         }
     }
 }
@@ -284,7 +313,8 @@ impl NewView {
         height(view.slot)?;
         self.change.check_shape(committee)?;
         check_prepared(view, self.prepared.as_ref(), committee)?;
-        let (got, highest) = (self.prepared.as_ref().map(|it| it.view.attempt), self.change.highest());
+        let (got, highest) =
+            (self.prepared.as_ref().map(|it| it.view.attempt), self.change.highest());
         if got < highest {
             return Err(ShapeError::HidesCertificate { view, got, highest });
         }
@@ -324,7 +354,7 @@ fn check_decisions(
         certificate.check_shape(committee)?;
         let name = match body {
             Some(body) => {
-                check_body(body, max_block_bytes)?;
+                check_body(body, committee, max_block_bytes)?;
                 body.value(committee.context(), slot)
             }
             None => skipped(slot),
@@ -336,15 +366,33 @@ fn check_decisions(
     Ok(())
 }
 
-fn check_body(body: &Body, max_block_bytes: usize) -> Result<(), ShapeError> {
-    at_most("bytes of transactions", body.bytes(), max_block_bytes)
+fn check_body(body: &Body, committee: &Replicas, max_block_bytes: usize) -> Result<(), ShapeError> {
+    at_most("bytes of transactions", body.bytes(), max_block_bytes)?;
+    check_certificates(body.certificates(), committee)
 }
 
-pub(crate) fn check_transaction(
-    transaction: &Transaction,
-    max_block_bytes: usize,
+/// Checks that no batch is older than it may be: nobody need have it any more.
+fn check_age(proposal: &Proposal) -> Result<(), ShapeError> {
+    let slot = proposal.slot;
+    match proposal.body.batches().find(|batch| batch.until < slot) {
+        Some(batch) => Err(ShapeError::Expired { slot, until: batch.until }),
+        None => Ok(()),
+    }
+}
+
+fn check_certificates(
+    certificates: &[AvailabilityCertificate],
+    committee: &Replicas,
 ) -> Result<(), ShapeError> {
-    at_most("bytes of a transaction", transaction.encoded_len(), max_block_bytes)
+    at_most("batches", certificates.len(), MAX_BATCHES)?;
+    let mut seen = BTreeSet::new();
+    for certificate in certificates {
+        certificate.check_shape(committee)?;
+        if !seen.insert(certificate.batch.id) {
+            return Err(ShapeError::RepeatedBatch);
+        }
+    }
+    Ok(())
 }
 
 fn height(slot: Slot) -> Result<(), ShapeError> {

@@ -90,9 +90,8 @@ impl Open {
 
     /// Whether a certificate of this view and value was verified before.
     pub(crate) fn knows(&self, prepared: &VoteCertificate) -> bool {
-        let same = |known: &VoteCertificate| {
-            (known.view, known.value) == (prepared.view, prepared.value)
-        };
+        let same =
+            |known: &VoteCertificate| (known.view, known.value) == (prepared.view, prepared.value);
         self.prepared.as_ref().is_some_and(same)
     }
 

@@ -3,12 +3,13 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_protocol::{Instant, Recipient, Slot, Value, View};
 
-use crate::block::{Body, Transaction, TransactionId};
+use crate::batch::BatchId;
+use crate::block::Body;
 use crate::certificate::Stage;
 use crate::engine::Trantor;
 use crate::fault::{Contradiction, Said, Signed};
 use crate::job::Work;
-use crate::message::{MAX_TRANSACTIONS, Message, Proposal, ShapeError};
+use crate::message::{Message, Proposal, ShapeError};
 use crate::open::{Open, Proposed};
 use crate::records::Record;
 use crate::schedule::SEGMENT;
@@ -55,7 +56,8 @@ impl Trantor {
             self.to_propose().filter(|(_, due)| *due <= now).map(|(slot, _)| slot).collect();
         for slot in due {
             let carried = self.carried.values().flatten().copied().collect();
-            let body = Body::new(self.pool.select(self.max_block_bytes, &carried));
+            let batches = self.store.select(slot, self.max_block_bytes, &carried);
+            let body = Body::new(batches);
             let view = View::new(slot, 0);
             let value = body.value(self.committee.context(), slot);
             self.carry_in(slot, &body);
@@ -69,7 +71,7 @@ impl Trantor {
     }
 
     pub(crate) fn carry_in(&mut self, slot: Slot, body: &Body) {
-        let ids: Vec<TransactionId> = body.transactions().iter().map(Transaction::id).collect();
+        let ids: Vec<BatchId> = body.batches().map(|batch| batch.id).collect();
         self.carried.insert(slot, ids.into_iter().collect());
     }
 
@@ -119,9 +121,8 @@ impl Trantor {
         if !self.propose_in(from, view, (value, proposal.signature)) {
             return;
         }
-        let fresh = self.open.get(&slot).is_some_and(|open| {
-            open.attempt == 0 && open.prepare.is_none()
-        });
+        let fresh =
+            self.open.get(&slot).is_some_and(|open| open.attempt == 0 && open.prepare.is_none());
         let vouched = self.open.get(&slot).and_then(|open| open.prepared.as_ref());
         if fresh || vouched.is_some_and(|prepared| prepared.value == value) {
             self.keep_body(slot, value, proposal.body);
@@ -176,8 +177,11 @@ impl Trantor {
         false
     }
 
-    /// Has both statements of a contradiction checked.
+    /// Has both statements of a contradiction checked, once for each party and height.
     pub(crate) fn charge(&mut self, party: Party, contradiction: Contradiction) {
+        if !self.charged.insert((contradiction.second.said.view().slot, party)) {
+            return;
+        }
         let contradiction = Box::new(contradiction);
         let work = Work::Evidence { party, contradiction: contradiction.clone() };
         self.check(work, crate::engine::Pending::Evidence { party, contradiction });
@@ -191,21 +195,6 @@ impl Trantor {
             && bytes.saturating_add(proposal.body.bytes()) <= self.max_block_bytes;
         if room && held.iter().all(|one| one.slot != proposal.slot) {
             held.push(proposal);
-        }
-    }
-
-    /// A party that does not lead passes its transactions on to a leader, another one in each epoch.
-    pub(crate) fn pass_on(&mut self, mut transactions: Vec<Transaction>) {
-        let leaders = self.schedule.leaders();
-        if leaders.contains(&self.me) || transactions.is_empty() {
-            return;
-        }
-        let turn = self.schedule.epoch().saturating_add(u64::from(self.me.get()));
-        let turn = turn.checked_rem(u64::try_from(leaders.len()).unwrap_or(u64::MAX));
-        let leader = turn.and_then(|turn| leaders.get(usize::try_from(turn).ok()?)).copied();
-        transactions.truncate(MAX_TRANSACTIONS);
-        if let Some(leader) = leader {
-            self.send(Recipient::One(leader), Message::Transactions(transactions));
         }
     }
 }

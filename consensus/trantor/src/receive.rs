@@ -7,10 +7,11 @@
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::{Instant, Recipient};
 
+use crate::batch::AvailabilityCertificate;
 use crate::certificate::Stage;
 use crate::engine::{Pending, Trantor};
 use crate::job::{Claim, Work};
-use crate::message::{Decision, Message, NewView, ShapeError, ViewChange};
+use crate::message::{Decision, Message, NewView, Proposal, ShapeError, ViewChange};
 
 /// Largest number of messages of one party that wait for jobs.
 const MAX_HELD: usize = 16;
@@ -26,10 +27,13 @@ impl Trantor {
             return;
         }
         match message {
-            Message::Proposal(proposal) => self.receive_proposal(now, from, *proposal),
             Message::Prepare(vote) => self.receive_prepare(now, from, vote),
             Message::Commit(commit) => self.receive_commit(now, from, *commit),
-            Message::ViewChange(_) | Message::NewView(_) | Message::Response(_) => {
+            Message::Proposal(_)
+            | Message::ViewChange(_)
+            | Message::NewView(_)
+            | Message::Response(_)
+            | Message::Certificates(_) => {
                 self.admit(now, from, message);
             }
             Message::Progress(next) => {
@@ -41,13 +45,10 @@ impl Trantor {
             Message::Request(first) => self.serve(now, from, first),
             Message::BodyRequest(request) => self.serve_body(now, from, request),
             Message::BodyResponse(slot, body) => self.take_body(now, slot, body),
-            Message::Transactions(transactions) => {
-                for transaction in transactions {
-                    if !self.ordered.has(&transaction) {
-                        self.pool.add(from, transaction);
-                    }
-                }
-            }
+            Message::Batch(batch) => self.receive_batch(from, *batch),
+            Message::Ack(label, signature) => self.count_ack(from, label, signature),
+            Message::BatchRequest(id) => self.serve_batch(now, from, id),
+            Message::BatchResponse(batch) => self.take_batch(now, *batch),
         }
     }
 
@@ -61,6 +62,10 @@ impl Trantor {
     /// Accepts a message whose certificates are known, or first has its news checked.
     pub(crate) fn admit(&mut self, now: Instant, from: Party, message: Message) {
         let claims = match &message {
+            Message::Proposal(proposal) => Some(self.news_in_proposal(from, proposal)),
+            Message::Certificates(all) if self.fetch.may_serve(from, now) => {
+                Some(all.iter().cloned().map(Claim::Batch).collect())
+            }
             Message::ViewChange(change) => self.news_in_change(now, from, change),
             Message::NewView(new) => self.news_in_new_view(now, from, new),
             Message::Response(decisions) => Some(self.news_in_decisions(decisions)),
@@ -97,7 +102,12 @@ impl Trantor {
 
     /// The claims to check in a view change; `None` if it is of no use. The sender of one for a height
     /// that is decided here is behind, and is told so.
-    fn news_in_change(&mut self, now: Instant, from: Party, change: &ViewChange) -> Option<Vec<Claim>> {
+    fn news_in_change(
+        &mut self,
+        now: Instant,
+        from: Party,
+        change: &ViewChange,
+    ) -> Option<Vec<Claim>> {
         let view = change.view;
         if view.slot < self.next || self.decided.contains_key(&view.slot) {
             self.tell_progress(now, from);
@@ -140,6 +150,21 @@ impl Trantor {
         Some(news.chain([Claim::Change(new.change.clone())]).collect())
     }
 
+    /// The certificates of batches that are not here. A party that has stored a batch vouches for it
+    /// itself, whatever the signatures are.
+    fn news_in_proposal(&self, from: Party, proposal: &Proposal) -> Vec<Claim> {
+        let slot = proposal.slot;
+        let seen = self.open.get(&slot).is_some_and(|open| open.proposals.contains_key(&0));
+        let decided = slot < self.next || self.decided.contains_key(&slot);
+        if seen || decided || slot >= self.reach() || self.schedule.leader(slot) != Some(from) {
+            // It gets no vote, whatever its batches are.
+            return Vec::new();
+        }
+        let news = |certificate: &&AvailabilityCertificate| !self.store.has(&certificate.batch);
+        let certificates = proposal.body.certificates().iter().filter(news);
+        certificates.cloned().map(Claim::Batch).collect()
+    }
+
     fn news_in_decisions(&self, decisions: &[Decision]) -> Vec<Claim> {
         let fresh = |decision: &&Decision| {
             let slot = decision.certificate.view.slot;
@@ -152,6 +177,8 @@ impl Trantor {
     /// Accepts a message. All its certificates are valid.
     pub(crate) fn accept(&mut self, now: Instant, from: Party, message: Message) {
         match message {
+            Message::Proposal(proposal) => self.receive_proposal(now, from, *proposal),
+            Message::Certificates(all) => self.accept_certificates(from, all),
             Message::ViewChange(change) => self.accept_change(now, from, &change),
             Message::NewView(new) => self.accept_new_view(now, from, &new),
             Message::Response(decisions) => self.accept_decisions(now, from, decisions),

@@ -2,6 +2,7 @@
 //!
 //! | record    | durable before                          | without it a restarted party might          |
 //! |-----------|-----------------------------------------|---------------------------------------------|
+//! | batch     | its acknowledgement                     | lack a batch that it vouched for             |
 //! | body      | the prepare vote for it                 | lack a block that it vouched for             |
 //! | prepare   | the prepare vote, and a primary's proposal | accept or propose a second value in a view |
 //! | commit    | the commit vote and its partial         | hide a prepared value, or forget a partial   |
@@ -10,11 +11,12 @@
 //! | epoch     | votes in the epoch                      | disagree about the leaders                   |
 //!
 //! [`Record::Finalized`] is only a note: after a crash a slot may be reported again, and is not left out.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_protocol::{Slot, Value, View};
 
+use crate::batch::{Batch, BatchId};
 use crate::block::Body;
 use crate::certificate::VoteCertificate;
 use crate::schedule::Schedule;
@@ -28,6 +30,8 @@ pub(crate) const KEPT: u64 = 256;
 pub enum Record {
     /// An epoch begins with these leaders.
     Epoch(Schedule),
+    /// A batch that this party spreads, acknowledges, or has fetched.
+    Batch(Batch),
     /// A block that this party vouches for, or that was decided.
     Body {
         /// The height.
@@ -89,6 +93,7 @@ impl Promises {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
     pub(crate) schedule: Option<Schedule>,
+    pub(crate) batches: BTreeMap<BatchId, Batch>,
     pub(crate) bodies: BTreeMap<Slot, Vec<Body>>,
     pub(crate) promises: BTreeMap<Slot, Promises>,
     pub(crate) decided: BTreeMap<Slot, VoteCertificate>,
@@ -105,6 +110,9 @@ impl Records {
     pub(crate) fn apply(&mut self, record: Record) {
         match record {
             Record::Epoch(schedule) => self.schedule = Some(schedule),
+            Record::Batch(batch) => {
+                self.batches.insert(batch.id(), batch);
+            }
             Record::Body { slot, body } => {
                 let bodies = self.bodies.entry(slot).or_default();
                 if !bodies.contains(&body) {
@@ -139,10 +147,21 @@ impl Records {
             Record::Finalized(slot) => {
                 self.finalized = self.finalized.max(Some(slot));
                 let kept = kept_from(slot, self.schedule.as_ref());
-                self.bodies = self.bodies.split_off(&kept);
+                if self.bodies.keys().next() < Some(&kept) {
+                    self.bodies = self.bodies.split_off(&kept);
+                    self.forget_batches(slot);
+                }
                 self.decided = self.decided.split_off(&kept);
             }
         }
+    }
+
+    /// Forgets batches that no later block may hold, unless a kept one does.
+    fn forget_batches(&mut self, reported: Slot) {
+        let bodies = self.bodies.values().flatten();
+        let kept: BTreeSet<BatchId> =
+            bodies.flat_map(Body::batches).map(|batch| batch.id).collect();
+        self.batches.retain(|id, batch| batch.until() > reported || kept.contains(id));
     }
 
     fn promise(&mut self, view: View) -> &mut Promises {

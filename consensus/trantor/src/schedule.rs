@@ -23,6 +23,9 @@ use crate::config::Replicas;
 pub const SEGMENT: u64 = 4;
 /// Heights of a segment that its leader may have open at a time.
 pub(crate) const PIPELINE: u64 = 2;
+/// Heights that are open at a time at most: a beacon releases early within such a window behind what is
+/// final, and no further.
+const MOST_OPEN: u64 = 64;
 /// Longest time without a segment, in epochs.
 const LONGEST: u64 = 16;
 
@@ -86,7 +89,7 @@ impl Schedule {
 
     /// How many heights may be open at a time.
     pub(crate) fn window(&self) -> u64 {
-        self.segments().saturating_mul(PIPELINE).max(1)
+        self.segments().saturating_mul(PIPELINE).clamp(1, MOST_OPEN)
     }
 
     /// The leader of a height of this epoch.

@@ -31,6 +31,9 @@ impl Trantor {
             (Pending::Changes { view, votes }, Outcome::Sum(sum)) => {
                 self.summed_changes(now, view, &votes, sum);
             }
+            (Pending::Acks { batch, parties }, Outcome::Sum(sum)) => {
+                self.summed_acks(batch, parties, sum);
+            }
             (Pending::Claims { claims, held }, Outcome::Claims(bad)) => {
                 self.claimed(now, &claims, held, &bad);
             }
@@ -127,7 +130,7 @@ impl Trantor {
         let fault = bad.first().and_then(|position| claims.get(*position));
         for (from, message) in held {
             match fault {
-                Some(claim) => self.accuse(from, Fault::ForgedCertificate { view: claim.view() }),
+                Some(claim) => self.accuse(from, claim.fault()),
                 None => self.accept(now, from, message),
             }
         }

@@ -171,7 +171,13 @@ impl Trantor {
     }
 
     /// Notes that the vote of a suspect was checked. Returns its value if it is good.
-    pub(crate) fn settle(&mut self, stage: Stage, view: View, party: Party, good: bool) -> Option<Value> {
+    pub(crate) fn settle(
+        &mut self,
+        stage: Stage,
+        view: View,
+        party: Party,
+        good: bool,
+    ) -> Option<Value> {
         self.collector(stage).settle(view, party, good).filter(|_| good)
     }
 
@@ -191,7 +197,9 @@ impl Trantor {
     /// The same, when the view change comes second.
     pub(crate) fn compare_with_commit(&mut self, party: Party, second: Signed) {
         let Said::Change { view, prepared } = second.said else { return };
-        let Some((voted, value, signature)) = self.commits.latest_before(view, party) else { return };
+        let Some((voted, value, signature)) = self.commits.latest_before(view, party) else {
+            return;
+        };
         if prepared < Some(voted.attempt) {
             let vote = Vote { view: voted, value, signature };
             self.charge(party, Contradiction { first: commit_of(&vote), second });

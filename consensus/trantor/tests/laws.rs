@@ -43,9 +43,7 @@ impl Sample for Ordering {
                 view: View::new(proposal.slot, 0),
                 value: proposal.body.value(&[0; 32], proposal.slot),
             },
-            Message::Prepare(vote) => {
-                Statement::Votes { view: vote.view, value: Some(vote.value) }
-            }
+            Message::Prepare(vote) => Statement::Votes { view: vote.view, value: Some(vote.value) },
             Message::Commit(commit) => {
                 Statement::Prefinalizes { view: commit.vote.view, value: commit.vote.value }
             }

@@ -260,7 +260,9 @@ impl Legible for Trantor {
 
     fn sent(message: &prefinal_trantor::Message, _: &[u8; 32]) -> Option<Act> {
         match message {
-            prefinal_trantor::Message::Commit(cast) => Some(commit(cast.vote.view, cast.vote.value)),
+            prefinal_trantor::Message::Commit(cast) => {
+                Some(commit(cast.vote.view, cast.vote.value))
+            }
             prefinal_trantor::Message::ViewChange(asked) => Some(change(asked.view)),
             _ => None,
         }
@@ -275,13 +277,12 @@ impl Legible for Trantor {
         memo.entry(job.fingerprint()).or_insert_with(|| job.run()).clone()
     }
 
-    /// Transactions of random bytes, which no part of a validator reads.
+    /// A question about a batch that there is not.
     fn junk(dice: &mut Dice) -> Option<prefinal_trantor::Message> {
-        let junk = (0..8).map(|_| {
-            let bytes: Vec<u8> = dice.below(u64::MAX).to_be_bytes().repeat(40);
-            prefinal_trantor::Transaction::new(bytes)
-        });
-        Some(prefinal_trantor::Message::Transactions(junk.collect()))
+        let mut name = [0; 32];
+        name.chunks_mut(8)
+            .for_each(|part| part.copy_from_slice(&dice.below(u64::MAX).to_be_bytes()));
+        Some(prefinal_trantor::Message::BatchRequest(prefinal_trantor::BatchId::new(name)))
     }
 
     fn kind(message: &prefinal_trantor::Message) -> Option<(&'static str, Slot)> {

@@ -175,10 +175,10 @@ impl Trantor {
     }
 
     fn decision(&self, state: &State, height: u8) -> impl Iterator<Item = Decision> {
-        let cases = (0_u8..).take(VIEWS).flat_map(|view| (0..=SKIP).map(move |value| (view, value)));
-        let last = cases.filter(move |(view, value)| {
-            self.quorum(commits(state, height, *view, *value))
-        });
+        let cases =
+            (0_u8..).take(VIEWS).flat_map(|view| (0..=SKIP).map(move |value| (view, value)));
+        let last =
+            cases.filter(move |(view, value)| self.quorum(commits(state, height, *view, *value)));
         last.map(move |(view, value)| {
             let value = Some(value).filter(|value| *value != SKIP);
             Decision { slot: height, value, view: (height, view) }
@@ -205,8 +205,8 @@ impl Trantor {
             }
             Action::Change(party, height, view) => {
                 let said = state.0[party].at(height);
-                let stuck = self.bug == Some(Bug::NoChangeAfterCommit)
-                    && last(&said.commits).is_some();
+                let stuck =
+                    self.bug == Some(Bug::NoChangeAfterCommit) && last(&said.commits).is_some();
                 let before = state.0[party].next.max(1)..height;
                 state.0[party].next <= height
                     && view > said.view()
@@ -256,9 +256,10 @@ impl Trantor {
             self.allows(&state, action).then(|| self.act(&state, action))
         })?;
         // It proposes the latest that all of them name.
-        let named = changed.0.iter().filter_map(|party| {
-            party.at(height).changes[usize::from(view)].checked_sub(2)
-        });
+        let named = changed
+            .0
+            .iter()
+            .filter_map(|party| party.at(height).changes[usize::from(view)].checked_sub(2));
         let named = named.max().map(|of| self.prepared(&changed, height, of));
         let value = named.map_or(Some(SKIP), |value| value)?;
         let prepares = (0..HONEST).map(|party| Action::Prepare(party, height, view, value));
@@ -352,9 +353,8 @@ impl Engine for Trantor {
     }
 
     fn last_slot(&self, state: &State) -> u8 {
-        let spoken = |height: &u8| {
-            state.0.iter().any(|party| *party.at(*height) != Height::default())
-        };
+        let spoken =
+            |height: &u8| state.0.iter().any(|party| *party.at(*height) != Height::default());
         (1..=self.heights).filter(spoken).last().unwrap_or(0)
     }
 }

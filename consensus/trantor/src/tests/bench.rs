@@ -7,18 +7,15 @@ use prefinal_crypto_core::bls::min_sig::{Signature, aggregate};
 use prefinal_crypto_core::curve::{G1Affine, G1Projective};
 use prefinal_protocol::{Instant, Machine, Slot, Value, View};
 
-use super::{context, members, secret};
+use super::{certify, context, members, secret};
+use crate::batch::Batch;
 use crate::block::{Body, Transaction, skipped};
-use crate::certificate::{
-    CHANGE, ChangeCertificate, MultiSignature, Stage, VoteCertificate,
-};
+use crate::certificate::{CHANGE, ChangeCertificate, MultiSignature, Stage, VoteCertificate};
 use crate::config::{Config, Replicas};
 use crate::engine::{Effect, Input, Output, Trantor};
 use crate::fault::Fault;
 use crate::job::{Asks, Work, group};
-use crate::message::{
-    Commit, Decision, Message, NewView, Proposal, ShapeError, ViewChange, Vote,
-};
+use crate::message::{Commit, Decision, Message, NewView, Proposal, ShapeError, ViewChange, Vote};
 use crate::records::Record;
 
 pub(super) const FOUR: [u128; 4] = [1; 4];
@@ -35,8 +32,18 @@ pub(super) const fn view(slot: u64, attempt: u32) -> View {
     View::new(Slot::new(slot), attempt)
 }
 
+/// A batch of party 1.
+pub(super) fn batch(transactions: &[&[u8]]) -> Batch {
+    let all = transactions.iter().map(|bytes| Transaction::new(bytes.to_vec())).collect();
+    Batch::new(Party::new(1), Slot::new(500), all)
+}
+
+/// A block with that batch, certified by 1 and 2; an empty one if there are no transactions.
 pub(super) fn body(transactions: &[&[u8]]) -> Body {
-    Body::new(transactions.iter().map(|bytes| Transaction::new(bytes.to_vec())).collect())
+    if transactions.is_empty() {
+        return Body::default();
+    }
+    Body::new(vec![certify(&batch(transactions), &[1, 2])])
 }
 
 pub(super) fn config(stakes: &[u128], me: u32) -> Config {
@@ -208,6 +215,11 @@ impl Bench {
         let vote = |party: &u32| (*party, self.forger.vote(stage, *party, view, value));
         let votes: Vec<_> = parties.iter().map(vote).collect();
         votes.into_iter().flat_map(|(party, vote)| self.receive(party, vote)).collect()
+    }
+
+    /// Stores that batch of party 1.
+    pub(super) fn spread(&mut self, transactions: &[&[u8]]) -> Vec<Output> {
+        self.receive(1, Message::Batch(Box::new(batch(transactions))))
     }
 
     /// Lets the lowest height's time run out.

@@ -41,8 +41,7 @@ fn only_the_lowest_undecided_height_is_given_up_and_the_record_comes_first() {
     let block = body(&[]);
     let outputs = bench.receive(1, bench.forger.proposal(1, 2, &block));
     assert_eq!(prepares(&outputs).len(), 1);
-    let outputs =
-        bench.votes(Stage::Prepare, &[1, 2], view(2, 0), bench.forger.value(2, &block));
+    let outputs = bench.votes(Stage::Prepare, &[1, 2], view(2, 0), bench.forger.value(2, &block));
     assert_eq!(prefinalized(&outputs), [view(2, 0)], "the heights behind go on");
 }
 
@@ -201,7 +200,8 @@ fn a_new_view_may_not_pass_over_a_certificate_that_a_signer_names() {
 #[test]
 fn forged_certificates_move_nobody() {
     let mut bench = Bench::new();
-    let forger = |bench: &Bench| bench.forger.changes(view(1, 1), &[(1, None), (2, None), (3, None)]);
+    let forger =
+        |bench: &Bench| bench.forger.changes(view(1, 1), &[(1, None), (2, None), (3, None)]);
     let mut few = bench.forger.changes(view(1, 1), &[(1, None), (2, None)]);
     let outputs = bench.receive(1, bench.forger.new_view(1, few.clone(), None));
     let (got, need) = (2, 3);

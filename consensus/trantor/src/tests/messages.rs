@@ -4,7 +4,8 @@ use prefinal_crypto_core::access::Party;
 use prefinal_protocol::Slot;
 use sha2::{Digest, Sha256};
 
-use super::bench::{Bench, FOUR, Forger, at, body, malformed, value, view};
+use super::bench::{Bench, FOUR, Forger, at, batch, body, malformed, value, view};
+use super::certify;
 use crate::certificate::Stage;
 use crate::engine::Input;
 use crate::message::{BodyRequest, Commit, Message, ShapeError};
@@ -12,6 +13,8 @@ use prefinal_protocol::Machine;
 
 fn specimens(forger: &Forger) -> Vec<Message> {
     let block = body(&[b"pay", b""]);
+    let spread = batch(&[b"pay", b""]);
+    let (label, certificate) = (spread.label(), certify(&spread, &[1, 2]));
     let prepared = forger.certificate(Stage::Prepare, &[1, 2, 3], view(2, 0), value(5));
     let change = forger.changes(view(2, 1), &[(1, None), (2, Some(0)), (3, None)]);
     let Message::Commit(commit) = forger.vote(Stage::Commit, 1, view(2, 0), value(5)) else {
@@ -29,22 +32,30 @@ fn specimens(forger: &Forger) -> Vec<Message> {
         Message::Response(vec![forger.decision(1, Some(&block)), forger.decision(2, None)]),
         Message::BodyRequest(BodyRequest { slot: Slot::new(2), value: value(5) }),
         Message::BodyResponse(Slot::new(2), block),
-        Message::Transactions(vec![crate::Transaction::new(b"pay".to_vec())]),
+        Message::Batch(Box::new(spread.clone())),
+        Message::Ack(label, certificate.acks.signature),
+        Message::BatchRequest(label.id),
+        Message::BatchResponse(Box::new(spread)),
+        Message::Certificates(vec![certificate]),
     ]
 }
 
-const PINNED: [&str; 11] = [
-    "72 45340ebbf9df1568",
+const PINNED: [&str; 15] = [
+    "162 d99de3604b9c9a6a",
     "93 7b2bd87722e7ca39",
     "101 084fbc72f6dd3b65",
     "159 a54658f67f6cbb9e",
     "227 b81db573c7c00e5c",
     "9 7266cbd158d3beef",
     "9 2867596782eadc40",
-    "216 922e073d8267978e",
+    "306 d929d3392991ae0b",
     "41 5fd3412124002a4d",
-    "24 b9fee9ca3074857e",
-    "12 68df1cc33b91ddcf",
+    "114 0741358e431b0d7c",
+    "28 4bcb9f1b58cbc1ab",
+    "97 7859d8544b8e25cc",
+    "33 389f1212b39bb186",
+    "28 9fd8abd6157153fd",
+    "106 6799df41a3e04b02",
 ];
 
 #[test]

@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod batches;
 mod bench;
 mod changes;
 mod messages;
@@ -16,14 +17,17 @@ mod votes;
 
 use std::sync::OnceLock;
 
-use prefinal_crypto_core::bls::min_sig::{PublicKey, SecretKey};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::{PublicKey, SecretKey, aggregate};
 use prefinal_crypto_core::context::{ChainId, Context, EpochId};
 use prefinal_crypto_core::verified::Verified;
 use prefinal_weighted_rounding::Stake;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
-use crate::config::Member;
+use crate::batch::{AvailabilityCertificate, Batch, BatchLabel};
+use crate::certificate::MultiSignature;
+use crate::config::{Member, Replicas};
 
 pub(crate) fn context(chain: u8) -> Context {
     Context { chain: ChainId::new([chain; 32]), epoch: EpochId::new(1) }
@@ -44,4 +48,24 @@ pub(crate) fn members(stakes: &[u128]) -> Vec<Member> {
     let keys = KEYS.get_or_init(|| (0..10).map(key).collect());
     assert!(stakes.len() <= keys.len());
     keys.iter().zip(stakes).map(|(&key, &stake)| Member { key, stake: Stake::new(stake) }).collect()
+}
+
+/// The certificate of a batch by these parties of a committee of four.
+pub(crate) fn certify(batch: &Batch, parties: &[u32]) -> AvailabilityCertificate {
+    certify_in(&[1; 4], batch, parties)
+}
+
+pub(crate) fn certify_in(
+    stakes: &[u128],
+    batch: &Batch,
+    parties: &[u32],
+) -> AvailabilityCertificate {
+    let committee = Replicas::new(&context(0), members(stakes)).unwrap();
+    let label = batch.label();
+    let message = label.statement(&committee);
+    let signed: Vec<_> =
+        parties.iter().map(|&party| secret(party).sign(BatchLabel::domain(), &message)).collect();
+    let signers = committee.signers(parties.iter().copied().map(Party::new));
+    let acks = MultiSignature { signers, signature: aggregate(&signed).unwrap() };
+    AvailabilityCertificate { batch: label, acks }
 }

@@ -64,7 +64,8 @@ fn simplex() {
 #[test]
 fn trantor() {
     use trantor::Bug::{
-        ChangesHideCertificates, CommitAfterChange, NoChangeAfterCommit, OldCertificate, SmallQuorum,
+        ChangesHideCertificates, CommitAfterChange, NoChangeAfterCommit, OldCertificate,
+        SmallQuorum,
     };
     let bugs = [
         (CommitAfterChange, 2, AGREEMENT),
@@ -74,8 +75,7 @@ fn trantor() {
         (NoChangeAfterCommit, 1, TERMINATION),
     ];
     for (bug, views, property) in bugs {
-        let engine =
-            Trantor { bug: Some(bug), twins: 2, ..Trantor::new(Terms::WHOLE, 1, views) };
+        let engine = Trantor { bug: Some(bug), twins: 2, ..Trantor::new(Terms::WHOLE, 1, views) };
         found(&format!("trantor, {bug:?}"), engine, property);
     }
 }

@@ -126,7 +126,8 @@ fn chains_leak_outputs_of_orphans() {
         breaks(&format!("simplex without {rule}"), &report, NO_CONTRADICTION);
     }
     for rule in [Rule::GivenUp, Rule::Durable] {
-        let report = search::shortest(Trantor::new(Terms::without(rule), 1, 2), &[NO_CONTRADICTION]);
+        let report =
+            search::shortest(Trantor::new(Terms::without(rule), 1, 2), &[NO_CONTRADICTION]);
         breaks(&format!("trantor without {rule}"), &report, NO_CONTRADICTION);
     }
 }
