@@ -56,8 +56,10 @@ pub struct Trantor {
     pub terms: Terms,
     /// How many heights: 1 or 2.
     pub heights: u8,
-    /// How many views of each before stabilisation.
+    /// How many views of the first before stabilisation.
     pub views: u8,
+    /// How many views of the second.
+    pub behind: u8,
     /// How many blocks a leader may propose at a height: 1 or 2.
     pub twins: u8,
     /// What is wrong with it.
@@ -131,7 +133,7 @@ impl Trantor {
     /// The engine as it should be.
     #[must_use]
     pub const fn new(terms: Terms, heights: u8, views: u8) -> Self {
-        Self { terms, heights, views, twins: 1, bug: None }
+        Self { terms, heights, views, behind: views, twins: 1, bug: None }
     }
 
     fn quorum(&self, honest: usize) -> bool {
@@ -285,7 +287,10 @@ impl Model for Trantor {
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
         for party in 0..HONEST {
-            let views = |height| (0..self.views).map(move |view| (height, view));
+            let views = |height| {
+                let views = if height == 1 { self.views } else { self.behind };
+                (0..views).map(move |view| (height, view))
+            };
             for (height, view) in (1..=self.heights).flat_map(views) {
                 let prepares = (0..=SKIP).map(|value| Action::Prepare(party, height, view, value));
                 let others = [

@@ -46,18 +46,19 @@ fn simplex() {
 #[test]
 fn trantor_with_twins() {
     let engine = Trantor { twins: 2, ..Trantor::new(Terms::WHOLE, 1, 2) };
-    holds("trantor, 2 views, twins", engine, 0);
+    holds("trantor, 2 views, twins", engine, 6_495);
 }
 
 #[test]
 fn trantor_of_three_views() {
-    holds("trantor, 3 views", Trantor::new(Terms::WHOLE, 1, 3), 0);
+    holds("trantor, 3 views", Trantor::new(Terms::WHOLE, 1, 3), 433_340);
 }
 
-/// Two heights are open at a time.
+/// Two heights are open at a time. The one behind is not given up here; that takes 86 seconds, see the crate.
 #[test]
 fn trantor_with_two_heights() {
-    holds("trantor, 2 heights", Trantor::new(Terms::WHOLE, 2, 2), 0);
+    let engine = Trantor { behind: 1, ..Trantor::new(Terms::WHOLE, 2, 2) };
+    holds("trantor, 2 heights", engine, 62_970);
 }
 
 /// Any party may restart at any time, from the whole journal or from the oldest copy of it. What rule 5
