@@ -21,6 +21,8 @@ use prefinal_weighted_rounding::Stake;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::mempool::BatchLimits;
+
 /// Largest number of members of a committee.
 pub const MAX_MEMBERS: usize = 1 << 16;
 
@@ -66,6 +68,17 @@ impl Config {
             max_block_bytes: 4 << 20,
             max_transactions: 2048,
             batch_timeout: Duration::from_millis(20),
+        }
+    }
+}
+
+impl Config {
+    /// The limits of batches: one is no larger than a block.
+    pub(crate) const fn batch_limits(&self) -> BatchLimits {
+        BatchLimits {
+            max_transactions: self.max_transactions,
+            max_bytes: self.max_block_bytes,
+            batch_timeout: self.batch_timeout,
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::config::{Config, ConfigError, Replicas};
 use crate::fault::{Contradiction, Fault};
 use crate::fetch::Fetch;
 use crate::job::{Asks, Claim, Fingerprint, Job, Verdict, Work};
-use crate::mempool::{BatchLimits, MemoryPool, Mempool, SubmitError};
+use crate::mempool::{MemoryPool, Mempool, SubmitError};
 use crate::message::{Commit, Message, Proposal, Vote};
 use crate::open::Open;
 use crate::order::Ordered;
@@ -223,11 +223,7 @@ impl Trantor {
         secret: SecretKey,
         records: Records,
     ) -> Result<Self, ConfigError> {
-        let limits = BatchLimits {
-            max_transactions: config.max_transactions,
-            max_bytes: config.max_block_bytes,
-            batch_timeout: config.batch_timeout,
-        };
+        let limits = config.batch_limits();
         let Config { context, me, members, timeout, pace, fetch_after, max_block_bytes, .. } =
             config;
         let committee = Replicas::new(&context, members)?;

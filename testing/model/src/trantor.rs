@@ -360,7 +360,7 @@ impl Engine for Trantor {
     fn last_slot(&self, state: &State) -> u8 {
         let spoken =
             |height: &u8| state.0.iter().any(|party| *party.at(*height) != Height::default());
-        (1..=self.heights).filter(spoken).last().unwrap_or(0)
+        (1..=self.heights).rfind(spoken).unwrap_or(0)
     }
 }
 
