@@ -60,6 +60,34 @@ fn there_is_no_commit_in_a_view_that_was_given_up_not_even_after_a_restart() {
     assert_eq!(prefinalized(&outputs), [view(1, 1)]);
 }
 
+/// The sum of the prepares is on a thread when the time runs out, and comes back valid.
+#[test]
+fn a_certificate_that_comes_after_the_view_change_is_not_committed() {
+    use prefinal_protocol::Machine;
+    let mut bench = Bench::new();
+    for party in 1..4 {
+        let message = bench.forger.vote(Stage::Prepare, party, view(1, 0), value(5));
+        bench.engine.handle(bench.now, Input::Received { from: Party::new(party), message });
+    }
+    let mut jobs = Vec::new();
+    while let Some(output) = bench.engine.poll() {
+        if let Output::Do(Effect::Check(job)) = output {
+            jobs.push(job);
+        }
+    }
+    let outputs = bench.time_out();
+    assert_eq!((jobs.len(), changes(&outputs)), (1, vec![(view(1, 1), None)]));
+    let outputs = bench.input(Input::Checked(jobs[0].run()));
+    assert_eq!((prefinalized(&outputs), commits(&outputs)), (vec![], vec![]));
+    // It is no secret: the next view change names it.
+    bench.now = at(2000);
+    for party in [1, 2] {
+        bench.receive(party, bench.forger.change(party, view(1, 1), None));
+    }
+    bench.now = at(3000);
+    assert_eq!(changes(&bench.input(Input::Tick)), [(view(1, 2), Some(0))]);
+}
+
 #[test]
 fn a_view_change_names_what_was_committed_also_after_a_restart() {
     let mut bench = Bench::new();
