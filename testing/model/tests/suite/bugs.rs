@@ -68,14 +68,14 @@ fn trantor() {
         SmallQuorum,
     };
     let bugs = [
-        (CommitAfterChange, 2, AGREEMENT),
-        (ChangesHideCertificates, 2, AGREEMENT),
-        (OldCertificate, 4, AGREEMENT),
-        (SmallQuorum, 1, AGREEMENT),
-        (NoChangeAfterCommit, 1, TERMINATION),
+        (CommitAfterChange, 2, 1, AGREEMENT),
+        (ChangesHideCertificates, 2, 1, AGREEMENT),
+        (OldCertificate, 4, 1, AGREEMENT),
+        (SmallQuorum, 1, 2, AGREEMENT),
+        (NoChangeAfterCommit, 1, 1, TERMINATION),
     ];
-    for (bug, views, property) in bugs {
-        let engine = Trantor { bug: Some(bug), twins: 2, ..Trantor::new(Terms::WHOLE, 1, views) };
+    for (bug, views, twins, property) in bugs {
+        let engine = Trantor { bug: Some(bug), twins, ..Trantor::new(Terms::WHOLE, 1, views) };
         found(&format!("trantor, {bug:?}"), engine, property);
     }
 }
