@@ -11,6 +11,7 @@ use prefinal_engine::Engine;
 use prefinal_jolteon::Jolteon;
 use prefinal_malachite::{Malachite, NilOrVal, VoteType};
 use prefinal_sim::Dice;
+use prefinal_trantor::Trantor;
 
 use crate::costs::Costs;
 use crate::finality::{Ballot, FinalityVote};
@@ -259,6 +260,94 @@ impl ReadableEngine for Malachite {
     fn receiving(costs: &Costs, message: &prefinal_malachite::Message) -> Duration {
         costs.ed25519_verify() * signatures(message)
     }
+}
+
+impl ReadableEngine for Trantor {
+    type Memo = BTreeMap<prefinal_trantor::Fingerprint, prefinal_trantor::Verdict>;
+
+    /// A party prefinalizes when the record of its commit is durable.
+    fn written(_: Party, record: &prefinal_trantor::Record) -> Option<Act> {
+        match record {
+            prefinal_trantor::Record::Commit { prepared, .. } => {
+                Some(commit(prepared.view, prepared.value))
+            }
+            prefinal_trantor::Record::Change { view, .. } => Some(change(*view)),
+            _ => None,
+        }
+    }
+
+    fn sent(message: &prefinal_trantor::Message, _: &[u8; 32]) -> Option<Act> {
+        match message {
+            prefinal_trantor::Message::Commit(cast) => {
+                Some(commit(cast.vote.view, cast.vote.value))
+            }
+            prefinal_trantor::Message::ViewChange(asked) => Some(change(asked.view)),
+            _ => None,
+        }
+    }
+
+    fn carried(message: &prefinal_trantor::Message) -> Option<&[u8]> {
+        let prefinal_trantor::Message::Commit(commit) = message else { return None };
+        commit.partial.as_deref()
+    }
+
+    fn run(memo: &mut Self::Memo, job: &Self::Job) -> Self::Verdict {
+        memo.entry(job.fingerprint()).or_insert_with(|| job.run()).clone()
+    }
+
+    /// A question about a batch that there is not.
+    fn junk(dice: &mut Dice) -> Option<prefinal_trantor::Message> {
+        let mut name = [0; 32];
+        name.chunks_mut(8)
+            .for_each(|part| part.copy_from_slice(&dice.below(u64::MAX).to_be_bytes()));
+        Some(prefinal_trantor::Message::BatchRequest(prefinal_trantor::BatchId::new(name)))
+    }
+
+    fn kind(message: &prefinal_trantor::Message) -> Option<(&'static str, Slot)> {
+        Some(match message {
+            prefinal_trantor::Message::Proposal(proposal) => ("proposal", proposal.slot),
+            prefinal_trantor::Message::Prepare(vote) => ("prepare", vote.view.slot),
+            prefinal_trantor::Message::Commit(commit) => ("commit", commit.vote.view.slot),
+            prefinal_trantor::Message::ViewChange(change) => ("view-change", change.view.slot),
+            prefinal_trantor::Message::NewView(new) => ("new-view", new.change.view.slot),
+            _ => return None,
+        })
+    }
+
+    fn is_last_vote(message: &prefinal_trantor::Message) -> bool {
+        matches!(message, prefinal_trantor::Message::Commit(_))
+    }
+
+    fn signing(costs: &Costs, message: &prefinal_trantor::Message) -> Duration {
+        if message.is_signed() { costs.sign() } else { Duration::ZERO }
+    }
+
+    /// A signature of 𝔾₁ is in most messages.
+    fn receiving(costs: &Costs, _: &prefinal_trantor::Message) -> Duration {
+        Duration::from_nanos(costs.g1_decode)
+    }
+
+    fn working(costs: &Costs, job: &prefinal_trantor::Job) -> Duration {
+        let checks = match job.work() {
+            prefinal_trantor::Work::Claims(claims) => {
+                u32::try_from(claims.len()).unwrap_or(u32::MAX)
+            }
+            _ => 1,
+        };
+        costs.check_signature() * checks
+    }
+}
+
+/// A commit; a height that is skipped gets no value.
+fn commit(view: View, value: Value) -> Act {
+    let skips = value == prefinal_trantor::skipped(view.slot);
+    let implied = if skips { vec![(view.slot, None)] } else { Vec::new() };
+    Act::Ballot(Ballot::Cast(Cast { view, value, implied }))
+}
+
+/// A party that asks for a view has given up the one before.
+fn change(asked: View) -> Act {
+    Act::GaveUp(View::new(asked.slot, asked.attempt.saturating_sub(1)))
 }
 
 /// How many signatures are on a message: on a vote, and on what it carries.
