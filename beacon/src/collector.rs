@@ -75,6 +75,15 @@ struct Tally<S: Function> {
     done: Precomputed<S>,
     /// The parties whose terms are computed when the current job ends.
     preparing: Option<BTreeSet<Party>>,
+    /// The weight at which more than now can be prepared.
+    retry: Option<Retry<S>>,
+}
+
+/// As long as the same parties are expected and the lane has less weight than this, there is nothing to prepare.
+#[derive(Clone, Debug)]
+struct Retry<S: Function> {
+    expected: Arc<Expected<S>>,
+    weight: u128,
 }
 
 /// Parties that are expected to suffice, with results that depend on them alone.
@@ -121,6 +130,7 @@ impl<S: Function> Tally<S> {
     fn recount(&mut self, committee: &S::Committee) {
         let counted = self.entries.iter().filter(|(_, entry)| entry.counted().is_some());
         self.weight = counted.map(|(party, _)| S::weight(committee, *party)).sum();
+        self.retry = None;
     }
 
     fn set(&mut self, party: Party, entry: Entry<S>, committee: &S::Committee) {
@@ -128,6 +138,10 @@ impl<S: Function> Tally<S> {
             entry.and_then(Entry::counted).map_or(0, |_| S::weight(committee, party))
         };
         let before = weight(self.entries.get(&party));
+        if before > 0 {
+            // Weight that goes makes no room for weight that comes.
+            self.retry = None;
+        }
         self.weight = self.weight.saturating_sub(before).saturating_add(weight(Some(&entry)));
         self.entries.insert(party, entry);
     }
@@ -216,6 +230,12 @@ impl<S: Function> Collector<S> {
     ) -> Option<Portion<S>> {
         let tally = self.lanes.get_mut(&lane)?;
         let expected = Arc::clone(tally.expected.as_ref().or(expected)?);
+        let too_early = |retry: &Retry<S>| {
+            Arc::ptr_eq(&retry.expected, &expected) && tally.weight < retry.weight
+        };
+        if tally.retry.as_ref().is_some_and(too_early) {
+            return None;
+        }
         let lost = |party| matches!(tally.entries.get(party), Some(Entry::Rejected));
         if tally.preparing.is_some() || tally.running || expected.parties.iter().any(lost) {
             return None;
@@ -231,6 +251,8 @@ impl<S: Function> Collector<S> {
             }
         }
         if missing > 0 {
+            let weight = tally.weight.saturating_add(missing);
+            tally.retry = Some(Retry { expected, weight });
             return None;
         }
         let partials = tally.counted().filter(|(party, _)| portion.contains(party));
@@ -250,7 +272,7 @@ impl<S: Function> Collector<S> {
     ) {
         let awaited = |tally: &&mut Tally<S>| tally.preparing.as_ref() == Some(&parties);
         let Some(tally) = self.lanes.get_mut(&lane).filter(awaited) else { return };
-        tally.preparing = None;
+        (tally.preparing, tally.retry) = (None, None);
         tally.done = Precomputed { foreseen: None, ahead, parties };
     }
 

@@ -25,7 +25,7 @@ pub(crate) const STAGES: &[Stage] = &[
     },
     Stage {
         name: "http",
-        about: "drand's published clients verify a devnet's rounds",
+        about: "drand's published clients verify the rounds of a devnet and of validators",
         gates: http,
     },
     Stage {
@@ -113,11 +113,12 @@ pub(crate) const WASM_TRIPLE: &str = "wasm32-unknown-unknown";
 const TARGETS: [&str; 2] = [WASM_TRIPLE, "thumbv7em-none-eabihf"];
 
 /// Small committees under attack, by the program that the tests were built with. Engines and functions are
-/// drawn; each engine plays for itself as well, for Jolteon and Malachite are drawn seldom.
-const CAMPAIGNS: [&str; 4] = [
+/// drawn; each engine plays for itself as well, for those that validators run are drawn seldom.
+const CAMPAIGNS: [&str; 5] = [
     "--executions 400 --seed 7",
     "--engine jolteon --executions 30 --seed 8",
     "--engine malachite --executions 30 --seed 9",
+    "--engine trantor --executions 30 --seed 11",
     "--engine jolteon --function bls --epochs 2 --executions 20 --seed 10",
 ];
 
@@ -176,7 +177,9 @@ fn http() -> Result<Vec<Gate>, Failed> {
     setup::go()?;
     let packages = Gate::new("npm", "ci --no-audit --no-fund").inside("node/tests/http");
     let modules = Gate::new("go", "vet .").inside("node/tests/http/go");
-    Ok(vec![packages, modules, served("-- --ignored")])
+    let validators = format!("{WORKSPACE} --test validators --features {EXTRAS}");
+    let validators = Gate::cargo(&format!("{validators} -- --ignored clients::"));
+    Ok(vec![packages, modules, served("-- --ignored"), validators])
 }
 
 /// The compiler of the description comes with the Python packages, Go's half of it with the module.

@@ -47,7 +47,7 @@ const NOT_SHIPPED: [&str; 9] = [
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 37] = [
+const ARROWS: [(&str, &[&str]); 38] = [
     (
         "prefinal",
         &[
@@ -106,6 +106,15 @@ const ARROWS: [(&str, &[&str]); 37] = [
             "prefinal-weighted-rounding",
         ],
     ),
+    (
+        "prefinal-trantor",
+        &[
+            "prefinal-crypto-core",
+            "prefinal-engine",
+            "prefinal-protocol",
+            "prefinal-weighted-rounding",
+        ],
+    ),
     ("prefinal-malachite", &["prefinal-engine", "prefinal-protocol", "prefinal-weighted-rounding"]),
     (
         "prefinal-malachite-app",
@@ -152,6 +161,7 @@ const ARROWS: [(&str, &[&str]); 37] = [
             "prefinal-engine",
             "prefinal-jolteon",
             "prefinal-malachite",
+            "prefinal-trantor",
             "prefinal-validator",
         ],
     ),
@@ -167,6 +177,7 @@ const ARROWS: [(&str, &[&str]); 37] = [
             "prefinal-pvss-dkg",
             "prefinal-registry",
             "prefinal-sim",
+            "prefinal-trantor",
             "prefinal-validator",
             "prefinal-weighted-rounding",
         ],

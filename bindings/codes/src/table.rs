@@ -191,7 +191,15 @@ pub const CODES: &[(&str, &str)] = &[
     ("unjustified-round", "the certificates of a proposal do not lead to its round"),
     ("vote-for-genesis", "a vote for the block that needs none"),
     ("invalid-certificate", "a certificate does not verify, or has too little stake behind it"),
-    ("later-certificate", "a timeout names a certificate that its signers cannot have had"),
+    (
+        "later-certificate",
+        "a timeout or view change names a certificate that its signers cannot have had",
+    ),
+    ("hidden-certificate", "a new view leaves out the latest certificate that its signers name"),
+    ("late-partial", "a commit of a later view carries a partial, which only first views do"),
+    ("batch-expired", "a block holds a batch that may not be ordered any more"),
+    ("repeated-batch", "a batch stands in one list twice"),
+    ("transaction-waits", "the same transaction waits already"),
     (
         "genesis-certificate",
         "a certificate is unsigned and not of genesis, or signed and of genesis",

@@ -16,7 +16,7 @@ const OF_BINDINGS: [&str; 5] =
 const OF_SIDECAR: [&str; 3] = ["boundary-unknown", "malformed-message", "no-keys-yet"];
 
 /// The crates whose errors have codes.
-const CRATES: [&str; 21] = [
+const CRATES: [&str; 22] = [
     "prefinal",
     "protocol",
     "crypto-core",
@@ -32,6 +32,7 @@ const CRATES: [&str; 21] = [
     "consensus/jolteon",
     "consensus/malachite",
     "consensus/malachite/app",
+    "consensus/trantor",
     "chain/registry",
     "chain/validator",
     "node",

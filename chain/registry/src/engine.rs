@@ -9,6 +9,7 @@ use prefinal_crypto_core::bls::min_sig;
 use prefinal_crypto_core::verified::Verified;
 use prefinal_engine::{Launch, Member, PastVotes};
 use prefinal_malachite::Malachite;
+use prefinal_trantor::Trantor;
 
 use prefinal_validator::StartError;
 use prefinal_validator::setup::{Identity, Setup};
@@ -21,11 +22,13 @@ pub enum Name {
     Jolteon,
     /// Malachite, the Tendermint of circlefin/malachite
     Malachite,
+    /// Trantor, several leaders at once
+    Trantor,
 }
 
 impl Name {
     /// Every engine that programs can name.
-    pub const ALL: &'static [Self] = &[Self::Jolteon, Self::Malachite];
+    pub const ALL: &'static [Self] = &[Self::Jolteon, Self::Malachite, Self::Trantor];
 
     /// The name that a user types.
     #[must_use]
@@ -33,6 +36,7 @@ impl Name {
         match self {
             Self::Jolteon => "jolteon",
             Self::Malachite => "malachite",
+            Self::Trantor => "trantor",
         }
     }
 
@@ -42,6 +46,7 @@ impl Name {
         match self {
             Self::Jolteon => "Jolteon with order votes, the reference engine",
             Self::Malachite => "Malachite, the Tendermint of circlefin/malachite",
+            Self::Trantor => "Trantor, several leaders at once",
         }
     }
 }
@@ -104,6 +109,18 @@ impl NamedEngine for Jolteon {
         let signer = identity.signer.to_secret_bytes();
         min_sig::SecretKey::from_secret_bytes(&signer)
             .map_err(|error| StartError::Engine(error.to_string()))
+    }
+}
+
+impl NamedEngine for Trantor {
+    const OUTRUNS_JOBS: bool = true;
+
+    fn members(setup: &Setup) -> Result<Vec<Member<Verified<min_sig::PublicKey>>>, StartError> {
+        Ok(setup.members.clone())
+    }
+
+    fn key(identity: &Identity) -> Result<min_sig::SecretKey, StartError> {
+        Jolteon::key(identity)
     }
 }
 

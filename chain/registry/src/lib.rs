@@ -17,6 +17,7 @@ pub mod scheme;
 pub use ::prefinal_beacon::{Bls, Wvuf};
 pub use prefinal_jolteon::Jolteon;
 pub use prefinal_malachite::Malachite;
+pub use prefinal_trantor::Trantor;
 
 pub use crate::engine::NamedEngine;
 pub use crate::scheme::NamedScheme;
@@ -56,7 +57,7 @@ macro_rules! types {
 ///     format!("{:?}", E::QUORUM)
 /// }
 /// let each = engine::Name::ALL.iter().map(|name| engine_type!(name, E => quorum::<E>()));
-/// assert_eq!(each.count(), 2);
+/// assert_eq!(each.count(), 3);
 /// ```
 #[macro_export]
 macro_rules! engine_type {
@@ -64,6 +65,7 @@ macro_rules! engine_type {
         match $engine {
             $crate::engine::Name::Jolteon => $crate::engine_type!(@of Jolteon, $E => $what),
             $crate::engine::Name::Malachite => $crate::engine_type!(@of Malachite, $E => $what),
+            $crate::engine::Name::Trantor => $crate::engine_type!(@of Trantor, $E => $what),
         }
     };
     (@of $engine:ident, $E:ident => $what:expr) => {{

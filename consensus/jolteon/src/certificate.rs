@@ -122,7 +122,7 @@ impl QuorumCertificate {
         let genesis = self.round == Round::GENESIS;
         match &self.votes {
             Some(votes) if !genesis => {
-                committee.electorate().check_quorum([&votes.signers])?;
+                committee.check_quorum(&votes.signers)?;
                 Ok(())
             }
             None if genesis && self.block == committee.genesis() => Ok(()),

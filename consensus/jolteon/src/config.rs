@@ -12,7 +12,9 @@ use ::prefinal_engine::Pace;
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::bls::min_sig::PublicKey;
-use prefinal_crypto_core::certificate::{Elector, Electorate, ElectorateError, Signers};
+use prefinal_crypto_core::certificate::{
+    CertificateError, Elector, Electorate, ElectorateError, Signers,
+};
 use prefinal_crypto_core::context::Context;
 use prefinal_crypto_core::verified::Verified;
 use prefinal_weighted_rounding::Stake;
@@ -121,6 +123,8 @@ impl ConfigError {
 pub struct Replicas {
     context: [u8; 32],
     electorate: Electorate<MinSig>,
+    /// The stakes alone: a quorum is counted in each order vote, and keys between them would be read along.
+    stakes: Vec<u128>,
     leaders: Vec<Party>,
 }
 
@@ -145,10 +149,11 @@ impl Replicas {
                 leaders.push(party);
             }
         }
+        let stakes = members.iter().map(|member| member.stake.get()).collect();
         let elector = |Member { key, stake }| Elector { key, stake: stake.get() };
         let electors = members.into_iter().map(elector).collect();
         let electorate = Electorate::more_than_two_thirds(electors)?;
-        Ok(Self { context: hash.finalize().into(), electorate, leaders })
+        Ok(Self { context: hash.finalize().into(), electorate, stakes, leaders })
     }
 
     /// The committee's context. Every digest starts with it.
@@ -216,6 +221,25 @@ impl Replicas {
     pub(crate) fn is_quorum(&self, stake: u128) -> bool {
         stake >= self.electorate.quorum()
     }
+
+    /// Checks that these signers are a quorum, as the electorate does.
+    pub(crate) fn check_quorum(&self, signers: &Signers) -> Result<(), CertificateError> {
+        let bytes = signers.as_bytes();
+        let is_set = |byte: u8, bit: usize| u128::from(byte >> bit & 1);
+        let stake = bytes.iter().zip(self.stakes.chunks(8)).fold(0_u128, |sum, (byte, stakes)| {
+            // Members together have at most `u128::MAX`.
+            (0..).zip(stakes).fold(sum, |sum, (bit, stake)| sum + stake * is_set(*byte, bit))
+        });
+        let strays = match (bytes.last(), self.size() % 8) {
+            (Some(last), used @ 1..) => last >> used != 0,
+            _ => false,
+        };
+        if bytes.len() == self.size().div_ceil(8) && !strays && self.is_quorum(stake) {
+            return Ok(());
+        }
+        // It says what is wrong.
+        self.electorate.check_quorum([signers]).map(drop)
+    }
 }
 
 #[cfg(test)]
@@ -234,6 +258,29 @@ mod tests {
             assert!(3 * quorum > 2 * total && 3 * (quorum - 1) <= 2 * total, "{total}");
         }
         assert!(committee(&[u128::MAX]).is_ok());
+    }
+
+    #[test]
+    fn quorums_are_counted_as_the_electorate_counts_them() {
+        for stakes in [&[3, 0, 5, 1, 9, 4, 7][..], &[2; 8], &[1, 1, 90, 1, 1, 1, 1, 1, 1, 1], &[1]]
+        {
+            let committee = committee(stakes).unwrap();
+            // Every set, and bitmaps that are too short, too long, or have strays.
+            for set in 0..1_u32 << (stakes.len() + 2) {
+                for length in 0..4 {
+                    let bytes = &set.to_le_bytes()[..length];
+                    let length = u32::try_from(length).unwrap().to_le_bytes();
+                    let signers: Signers =
+                        borsh::from_slice(&[&length[..], bytes].concat()).unwrap();
+                    let expected = committee.electorate().check_quorum([&signers]).map(drop);
+                    assert_eq!(
+                        committee.check_quorum(&signers),
+                        expected,
+                        "{stakes:?} {signers:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -90,6 +90,8 @@ pub enum Claim {
 pub struct Job {
     committee: Arc<Replicas>,
     work: Work,
+    /// Hashed once: it is asked for by the engine and again for the verdict.
+    fingerprint: Fingerprint,
 }
 
 /// The result of a job.
@@ -112,9 +114,21 @@ pub struct Verdict {
     pub outcome: Outcome,
 }
 
+impl Fingerprint {
+    fn of(committee: &Replicas, work: &Work) -> Self {
+        let mut hash = Hasher(Sha256::new());
+        hash.0.update(b"prefinal/jolteon/v1/job");
+        hash.0.update(committee.context());
+        // Writing into a hash cannot fail.
+        let _infallible = work.serialize(&mut hash);
+        Self(hash.0.finalize().into())
+    }
+}
+
 impl Job {
-    pub(crate) const fn new(committee: Arc<Replicas>, work: Work) -> Self {
-        Self { committee, work }
+    pub(crate) fn new(committee: Arc<Replicas>, work: Work) -> Self {
+        let fingerprint = Fingerprint::of(&committee, &work);
+        Self { committee, work, fingerprint }
     }
 
     /// The committee whose signatures are checked.
@@ -131,13 +145,8 @@ impl Job {
 
     /// The name of this work. Two jobs of one committee with the same name have the same verdict.
     #[must_use]
-    pub fn fingerprint(&self) -> Fingerprint {
-        let mut hash = Hasher(Sha256::new());
-        hash.0.update(b"prefinal/jolteon/v1/job");
-        hash.0.update(self.committee.context());
-        // Writing into a hash cannot fail.
-        let _infallible = self.work.serialize(&mut hash);
-        Fingerprint(hash.0.finalize().into())
+    pub const fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
     }
 
     /// Computes the job and gives its result, for the engine that asked for it.

@@ -230,6 +230,7 @@ impl Config {
     pub fn differs_in_peers_only(&self, other: &Self) -> bool {
         let mut same = other.clone();
         same.links.peers.clone_from(&self.links.peers);
+        same.engine.peers.clone_from(&self.engine.peers);
         same == *self
     }
 }

@@ -298,6 +298,7 @@ impl Home {
             Reload::RestartNeeded
         };
         self.config.links.peers = new.links.peers;
+        self.config.engine.peers = new.engine.peers;
         Ok(reload)
     }
 }

@@ -73,6 +73,10 @@ pub enum LinkError {
     Stopped,
 }
 
+/// Codes that both ends know.
+const VERSION: u32 = 1;
+const CHAIN: u32 = 2;
+
 impl LinkError {
     /// The error's code: stable, for programs; the text is for people and may change.
     #[must_use]
@@ -99,8 +103,8 @@ impl LinkError {
     pub const fn close_code(&self) -> u32 {
         match self {
             Self::Stopped => 0,
-            Self::Version { .. } => 1,
-            Self::Chain { .. } => 2,
+            Self::Version { .. } => VERSION,
+            Self::Chain { .. } => CHAIN,
             Self::Hello => 3,
             Self::TooLong { .. } => 4,
             Self::UnknownStream(_) => 5,
@@ -124,6 +128,17 @@ impl LinkError {
                 | Self::BrokenStream(_)
                 | Self::Rejected(_)
         )
+    }
+
+    /// Whether the two ends do not fit, whichever of them said so: they speak other versions, or are on other chains.
+    /// It stays so until an operator acts.
+    #[must_use]
+    pub fn is_mismatch(&self) -> bool {
+        match self {
+            Self::Version { .. } | Self::Chain { .. } => true,
+            Self::Closed { code, .. } => [VERSION, CHAIN].map(u64::from).contains(code),
+            _ => false,
+        }
     }
 
     pub(crate) fn close(&self, connection: &quinn::Connection) {

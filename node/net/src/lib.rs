@@ -13,14 +13,7 @@
 //! #     ([1; 32], "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c".parse()?),
 //! #     ([2; 32], "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394".parse()?),
 //! # ];
-//! let partials = StreamOptions {
-//!     name: "partials",
-//!     max_frame: (1 << 16).try_into()?,
-//!     queue: 1 << 20,
-//!     inbox: 1 << 20,
-//!     rate: (1 << 20).try_into()?,
-//!     priority: 1,
-//! };
+//! let partials = StreamOptions::new("partials", (1 << 16).try_into()?, (1 << 20).try_into()?, 1);
 //! let options = |me| Options {
 //!     me: Party::new(me),
 //!     chain: ChainId::new([7; 32]),

@@ -47,6 +47,24 @@ pub struct StreamOptions {
     pub priority: i32,
 }
 
+impl StreamOptions {
+    /// A stream with room for two longest frames of each peer in both directions, which is the least that lets the
+    /// next one arrive while one is handled.
+    #[must_use]
+    pub fn new(name: &'static str, max_frame: NonZeroU32, rate: NonZeroU32, priority: i32) -> Self {
+        let room = usize::try_from(max_frame.get()).unwrap_or(usize::MAX).saturating_mul(2);
+        Self { name, max_frame, queue: room, inbox: room, rate, priority }
+    }
+
+    /// At least so many bytes that wait to be sent to a peer, and of a peer to be handled.
+    #[must_use]
+    pub fn with_room(mut self, queue: usize, inbox: usize) -> Self {
+        self.queue = self.queue.max(queue);
+        self.inbox = self.inbox.max(inbox);
+        self
+    }
+}
+
 /// The number of a stream: its place in [`Options::streams`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StreamId(u8);

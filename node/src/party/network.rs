@@ -53,10 +53,8 @@ fn streams() -> Vec<StreamOptions> {
     const CONSENSUS_FRAME: NonZeroU32 = NonZeroU32::new(80 << 20).unwrap();
     /// A few partials for every slot within the beacon's window.
     const BEACON_FRAME: NonZeroU32 = NonZeroU32::new(8 << 20).unwrap();
-    let stream = |name, max_frame: NonZeroU32, priority| {
-        let room = usize::try_from(max_frame.get()).unwrap_or(usize::MAX).saturating_mul(2);
-        StreamOptions { name, max_frame, queue: room, inbox: room, rate: max_frame, priority }
-    };
+    // A longest frame a second.
+    let stream = |name, longest, priority| StreamOptions::new(name, longest, longest, priority);
     vec![stream("consensus", CONSENSUS_FRAME, 0), stream("beacon", BEACON_FRAME, 1)]
 }
 

@@ -19,11 +19,12 @@ use std::time::{Duration, Instant as Clock};
 
 use ::prefinal_beacon::contract::Rule;
 use clap::Args;
-use prefinal_sim::{Jitter, Network, Placement};
+use prefinal_sim::{Interface, Jitter, Network, Placement, Rate};
 use prefinal_weighted_rounding::Ratio;
 
 use prefinal_lab::campaign::{EngineName, Function, Order};
 use prefinal_lab::committee::{Ground, Prices, Subject};
+use prefinal_lab::dealt::{self, World};
 use prefinal_lab::latency::{Experiment, Outcome};
 use prefinal_lab::stakes::StakeTable;
 use prefinal_lab::waits::milliseconds;
@@ -63,6 +64,16 @@ pub struct Options {
     /// How far a link's delay strays from half its median round trip, in percent
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u8).range(..=100))]
     jitter: u8,
+    /// Rate of each party's network interface in each direction, such as `5Gbit/s` [default: unlimited]
+    #[arg(long, value_name = "RATE")]
+    interface: Option<Rate>,
+    /// Rate of each connection between two parties in each direction [default: unlimited]
+    #[arg(long, value_name = "RATE")]
+    connection: Option<Rate>,
+    /// Large committees: keys are dealt before, partials and the engine's votes are looked up in place of
+    /// computed, at the same prices. Waits are the same
+    #[arg(long, conflicts_with_all = ["epochs", "thresholds", "campaign"])]
+    ideal: bool,
     /// Costs of the primitives, as an earlier run wrote them, instead of measuring them
     #[arg(long, value_name = "FILE")]
     costs: Option<PathBuf>,
@@ -74,7 +85,8 @@ pub struct Options {
     thresholds: bool,
     /// Play executions of small committees under attack instead, one for each seed from --seed on
     #[arg(long, conflicts_with_all = [
-        "parties", "regions", "scheme", "slots", "cores", "jitter", "costs", "out", "thresholds", "join", "leave",
+        "parties", "regions", "scheme", "slots", "cores", "jitter", "interface", "connection",
+        "costs", "out", "thresholds", "join", "leave",
     ])]
     campaign: bool,
     /// How many executions a campaign has
@@ -106,9 +118,27 @@ impl Options {
 
     /// The links between parties that are placed.
     fn network(&self, placement: Option<Placement>) -> Network {
-        match placement {
+        let mut network = match placement {
             Some(placement) => Network::placed(placement, Jitter::Percent(self.jitter)),
             None => Network::constant(Duration::ZERO),
+        };
+        if let Some(rate) = self.interface {
+            network = network.with_interfaces(Interface::duplex(rate));
+        }
+        if let Some(rate) = self.connection {
+            network = network.with_connections(rate);
+        }
+        network
+    }
+
+    /// What committees run in, except for their keys.
+    fn world(&self, placement: Option<Placement>, costs: Costs) -> World {
+        World {
+            prices: Prices::Measured { costs, cores: self.cores },
+            network: self.network(placement),
+            cores: self.cores,
+            seed: self.committee.seed,
+            slots: self.slots,
         }
     }
 
@@ -172,8 +202,11 @@ fn run_on<S: Priced, E: Subject>(options: &Options) -> Result<(), Failure> {
     let (plan, later, placement) =
         options.committee.gather_all(options.parties(), Algorithm::Fast, &options.changes)?;
     let costs = costs(options)?;
-    let experiment = experiment::<S>(options, (&plan, &later), placement, costs)?;
-    let (slow, fast) = experiment.both::<E>()?;
+    let (slow, fast) = if options.ideal {
+        dealt::both::<S, E>(&plan, options.committee.seed, &options.world(placement, costs))?
+    } else {
+        experiment::<S>(options, (&plan, &later), placement, costs)?.both::<E>()?
+    };
     slow.compare(&fast)?;
     print_table(&slow, &fast);
     write(options, costs, &slow, &fast)?;
@@ -202,15 +235,8 @@ fn experiment<S: Priced>(
     let ground = Ground::new(plan, options.committee.seed)
         .and_then(|ground| ground.followed_by(later, every))
         .map_err(Failure::bad_input)?;
-    let network = options.network(placement);
-    Ok(Experiment {
-        ground: Arc::new(ground),
-        prices: Prices::Measured { costs, cores: options.cores },
-        network,
-        cores: options.cores,
-        seed: options.committee.seed,
-        slots: options.slots,
-    })
+    let World { prices, network, cores, seed, slots } = options.world(placement, costs);
+    Ok(Experiment { ground: Arc::new(ground), prices, network, cores, seed, slots })
 }
 
 fn print_table(slow: &Outcome, fast: &Outcome) {
@@ -221,8 +247,9 @@ fn print_table(slow: &Outcome, fast: &Outcome) {
         fast.by_fast_path,
         fast.waits.count()
     );
+    let before = if fast.epochs.is_empty() { "with dealt keys" } else { "of key generation" };
     say!(
-        "first value after {} s of key generation; a slot took {} ms",
+        "first value after {} s {before}; a slot took {} ms",
         fast.first_value.as_secs(),
         milliseconds(fast.slot_time)
     );

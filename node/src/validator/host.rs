@@ -49,17 +49,9 @@ impl ChainHost {
     ) -> Option<T> {
         let driver = self.validator.driver.clone();
         let called = tokio::task::spawn_blocking(move || act(&driver)).await;
-        match called {
-            Ok(Ok(done)) => Some(done),
-            Ok(Err(why)) => {
-                self.validator.end(why);
-                None
-            }
-            Err(why) => {
-                self.validator.end(why);
-                None
-            }
-        }
+        let done = called.map_err(|why| why.to_string());
+        let done = done.and_then(|done| done.map_err(|why| why.to_string()));
+        done.map_err(|why| self.validator.end(why)).ok()
     }
 }
 

@@ -18,8 +18,7 @@ use prefinal_home::config::LinksConfig;
 use prefinal_net::{Inbox, Incoming, LinkError, Links, SendError, StreamId, StreamOptions};
 use prefinal_protocol::Recipient;
 
-use super::mempool::Mempool;
-use super::metrics::Metrics;
+use super::state::Validator;
 
 /// The version of what is said on the streams. It changes with every encoding of a message.
 pub(super) const VERSION: u16 = 1;
@@ -38,16 +37,10 @@ pub(super) fn streams(max_block_bytes: usize, config: &LinksConfig) -> Vec<Strea
     const BEACON_FRAME: NonZeroU32 = NonZeroU32::new(1 << 20).unwrap();
     let block = u32::try_from(max_block_bytes).ok().and_then(NonZeroU32::new);
     let rate = NonZeroU32::new(config.rate).unwrap_or(NonZeroU32::MIN);
-    let room = |bytes, frame: NonZeroU32| {
-        usize::try_from(frame.get().saturating_mul(2).max(bytes)).unwrap_or(usize::MAX)
-    };
-    let stream = |name, max_frame: NonZeroU32, priority| StreamOptions {
-        name,
-        max_frame,
-        queue: room(config.queue, max_frame),
-        inbox: room(config.inbox, max_frame),
-        rate,
-        priority,
+    let [queue, inbox] =
+        [config.queue, config.inbox].map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    let stream = |name, longest, priority| {
+        StreamOptions::new(name, longest, rate, priority).with_room(queue, inbox)
     };
     vec![
         stream("beacon", BEACON_FRAME, 1),
@@ -77,41 +70,46 @@ fn sent(result: Result<(), SendError>) {
     }
 }
 
-/// Reads what arrives until the links end, and hands messages to `deliver`.
-pub(super) async fn read(
-    links: Links,
-    mut inbox: Inbox,
-    mempool: Mempool,
-    metrics: Metrics,
-    deliver: impl Fn(Party, Message),
-) {
+/// Reads what arrives until the links end.
+pub(super) async fn read(validator: Arc<Validator>, mut inbox: Inbox) {
     while let Some(incoming) = inbox.recv().await {
         match incoming {
             Incoming::Frame(frame) if frame.stream == BEACON => {
                 match borsh::from_slice(&frame.content) {
-                    Ok(message) => deliver(frame.from, message),
+                    Ok(message) => validator.deliver(frame.from, message),
                     Err(error) => {
-                        metrics.undecodable.inc();
+                        validator.metrics.undecodable.inc();
                         let why = LinkError::Rejected(format!("undecodable frame: {error}"));
-                        tracing::warn!(peer = frame.from.get(), %why, "link closed");
-                        links.reject(frame.from, &why);
+                        validator.links.reject(frame.from, &why);
                     }
                 }
             }
             Incoming::Frame(frame) => {
                 let transaction = frame.content.to_vec().into();
-                if let Err(why) = mempool.submit(frame.from, transaction) {
+                if let Err(why) = validator.mempool.submit(frame.from, transaction) {
                     tracing::debug!(peer = frame.from.get(), %why, "transaction left out");
                 }
             }
-            Incoming::Up { peer, agent } => tracing::info!(peer = peer.get(), agent, "link up"),
-            Incoming::Down { peer, why } if why.is_hostile() => {
-                metrics.accused(peer.to_string());
-                tracing::warn!(peer = peer.get(), %why, "link down");
+            Incoming::Up { peer, agent } => {
+                let name = validator.name_of(peer);
+                tracing::info!(peer = peer.get(), name, agent, "link up");
             }
-            Incoming::Down { peer, why } => tracing::info!(peer = peer.get(), %why, "link down"),
+            Incoming::Down { peer, why } => down(&validator, peer, &why),
             // What later releases of the links may say.
             _ => {}
         }
+    }
+}
+
+/// Says that a link is down, and counts it against a peer that broke the rules.
+fn down(validator: &Validator, peer: Party, why: &LinkError) {
+    let (party, name) = (peer.get(), validator.name_of(peer));
+    if why.is_hostile() {
+        tracing::warn!(peer = party, name, %why, "link down");
+        validator.metrics.accused(name);
+    } else if why.is_mismatch() {
+        tracing::warn!(peer = party, name, %why, "link down");
+    } else {
+        tracing::info!(peer = party, name, %why, "link down");
     }
 }

@@ -205,14 +205,7 @@ impl Process {
         let (links, inbox) = start_links(home, &identity, &members).await?;
         let validator = Arc::new(assemble(home, me, (driver, links, archive), &members, metrics));
         let mut tasks = JoinSet::new();
-        let reader = Arc::clone(&validator);
-        tasks.spawn(links::read(
-            validator.links.clone(),
-            inbox,
-            validator.mempool.clone(),
-            validator.metrics.clone(),
-            move |from, message| reader.deliver(from, message),
-        ));
+        tasks.spawn(links::read(Arc::clone(&validator), inbox));
         let (sidecar, feed) = outside(home.config(), &validator, &mut tasks)?.unzip();
         tasks.spawn(effects::carry_out(Arc::clone(&validator), effects, feed));
         let clock = validator.driver.clone();

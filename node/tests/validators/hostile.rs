@@ -1,9 +1,12 @@
-//! What strangers achieve at a validator's doors: nothing.
+//! What strangers achieve at a validator's doors, and a hostile member inside: nothing.
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
-use crate::net::Net;
+use tokio::runtime::Runtime;
+
+use crate::impostor::{BEACON, Impostor, TRANSACTIONS};
+use crate::net::{Net, dialled, name, run};
 
 /// Memory that a validator may have in excess of what it had, whatever strangers do.
 const MOST: u64 = 256 << 20;
@@ -74,11 +77,9 @@ fn traffic_of_another_chain_is_turned_away() {
     // A validator of the other chain dials the members of the first.
     let mut config = other.config(0);
     for validator in 1..4 {
-        let (name, target) = (format!("validator-{validator}"), net.config(validator));
-        let address =
-            |at: SocketAddr| prefinal_home::Address::new(&at.ip().to_string(), at.port()).unwrap();
-        config.links.peers.insert(name.parse().unwrap(), address(target.links.listen));
-        config.engine.peers.insert(name.parse().unwrap(), address(target.engine.listen));
+        let target = net.config(validator);
+        config.links.peers.insert(name(validator), dialled(target.links.listen));
+        config.engine.peers.insert(name(validator), dialled(target.engine.listen));
     }
     other.set_config(0, &config);
     (0..4).for_each(|validator| net.start(validator));
@@ -88,4 +89,87 @@ fn traffic_of_another_chain_is_turned_away() {
     let lost = other.status(0).unwrap();
     assert_eq!(lost["links"][0], 0, "{lost}");
     assert_eq!(lost["last_final"], serde_json::Value::Null, "{lost}");
+}
+
+/// Validator 0 is not run: a program with its key says what it likes on every stream. The three others have more than
+/// two thirds.
+#[test]
+fn a_member_that_sends_garbage_is_closed_and_reported_and_the_committee_keeps_its_pace() {
+    let runtime = Runtime::new().unwrap();
+    let mut net = Net::make(4, &["--pace", "250ms", "--round-timeout", "1s"]);
+    let honest = [1, 2, 3];
+    (0..4).for_each(|validator| net.start(validator));
+    net.advance(&[0, 1, 2, 3], 5);
+    net.kill(0);
+    net.advance(&honest, 3);
+    let before: Vec<_> = honest.iter().map(|one| net.memory(*one)).collect();
+    let accusations =
+        |net: &Net, one| net.metric(one, "prefinal_accusations_total{peer=\"validator-0\"}");
+
+    // Frames that decode and are false. The connection stays, and each party says whose fault it is.
+    let _on_the_runtime = runtime.enter();
+    let impostor = Impostor::of(&net, (0, 1), &honest, 2);
+    let head = net.head(1);
+    let flood = runtime.spawn(async move {
+        impostor.flood(head, Duration::from_secs(8)).await;
+    });
+    net.advance(&honest, 12);
+    net.wait("false partials are reported", |net| {
+        honest.iter().all(|one| accusations(net, *one) > 0.0)
+    });
+    runtime.block_on(flood).unwrap();
+    let reported: Vec<_> = honest.iter().map(|one| accusations(&net, *one)).collect();
+
+    // What no honest peer sends, something else to each.
+    let two = |victim, streams| Impostor::of(&net, (0, 1), &[victim], streams);
+    let mut impostors = [two(1, 2), two(2, 2), two(3, 3)];
+    let said = [(BEACON, vec![0xff; 1000]), (TRANSACTIONS, vec![7; 8 << 20]), (BEACON, vec![0])];
+    for (impostor, (stream, content)) in impostors.iter_mut().zip(&said) {
+        (0..8).for_each(|_| impostor.say(*stream, content.clone()));
+        runtime.block_on(impostor.closed());
+    }
+    let reasons = ["undecodable frame", "a frame of 8388608 bytes", "a stream with number 2"];
+    net.wait("the logs say whose fault it is", |net| {
+        honest
+            .iter()
+            .zip(reasons)
+            .all(|(one, reason)| net.logs(*one, &["WARN", "link down", "validator-0", reason]))
+    });
+    net.wait("broken rules are reported", |net| {
+        honest.iter().zip(&reported).all(|(one, before)| accusations(net, *one) > *before)
+    });
+    net.advance(&honest, 12);
+    for (one, before) in honest.iter().zip(before) {
+        let after = net.memory(*one);
+        assert!(after < before + MOST, "{} MiB before, {} MiB after", before >> 20, after >> 20);
+    }
+    drop(impostors);
+
+    // Its rightful owner is let in again.
+    net.start(0);
+    net.advance(&[0, 1, 2, 3], 3);
+    net.agree(&[0, 1, 2, 3]);
+}
+
+#[test]
+fn a_peer_of_another_version_is_told_so() {
+    let runtime = Runtime::new().unwrap();
+    let mut net = Net::make(4, &["--pace", "250ms", "--round-timeout", "1s"]);
+    let current = [1, 2, 3];
+    current.iter().for_each(|validator| net.start(*validator));
+    net.advance(&current, 3);
+    let _on_the_runtime = runtime.enter();
+    let mut newer = Impostor::of(&net, (0, 2), &current, 2);
+    // It hears it from the other end, or sees it itself.
+    let why = runtime.block_on(newer.closed());
+    assert!(why.is_mismatch() && why.to_string().contains("needs an upgrade"), "{why}");
+    net.wait("all three say it", |net| {
+        current.iter().all(|one| net.logs(*one, &["WARN", "validator-0", "needs an upgrade"]))
+    });
+    let home = net.home(1);
+    let peers = run(&["peers", "--json", "--home", home.to_str().unwrap()]);
+    let peers = String::from_utf8(peers.stdout).unwrap();
+    assert!(peers.contains("needs an upgrade"), "{peers}");
+    net.advance(&current, 3);
+    net.agree(&current);
 }

@@ -31,7 +31,10 @@ pub(crate) struct Weather {
     loss: AtomicU32,
     cut: AtomicBool,
     drawn: AtomicU64,
-    pub(crate) bytes: AtomicU64,
+    /// What has passed: datagrams without their headers, which are the links'.
+    pub(crate) datagrams: AtomicU64,
+    /// Bytes of connections, which are the engine's.
+    pub(crate) streams: AtomicU64,
 }
 
 impl Weather {
@@ -41,7 +44,8 @@ impl Weather {
             loss: AtomicU32::new(0),
             cut: AtomicBool::new(false),
             drawn: AtomicU64::new(seed),
-            bytes: AtomicU64::new(0),
+            datagrams: AtomicU64::new(0),
+            streams: AtomicU64::new(0),
         })
     }
 
@@ -67,10 +71,6 @@ impl Weather {
         drawn = (drawn ^ (drawn >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         drawn = (drawn ^ (drawn >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (drawn ^ (drawn >> 31)) % 1000 < u64::from(loss)
-    }
-
-    fn passed(&self, bytes: usize) {
-        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 }
 
@@ -107,7 +107,7 @@ async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, weather: &Weathe
         while let Ok(length @ 1..) = from.read(&mut buffer).await {
             let late = if weather.loses() { AGAIN } else { Duration::ZERO };
             let chunk = (Instant::now() + weather.delay + late, buffer[..length].to_vec());
-            weather.passed(length);
+            weather.streams.fetch_add(length as u64, Ordering::Relaxed);
             if sender.send(chunk).await.is_err() {
                 return;
             }
@@ -147,7 +147,7 @@ pub(crate) async fn udp(target: SocketAddr, weather: Arc<Weather>) -> io::Result
             if weather.is_cut() || weather.loses() {
                 continue;
             }
-            weather.passed(length);
+            weather.datagrams.fetch_add(length as u64, Ordering::Relaxed);
             let datagram = (Instant::now() + weather.delay, buffer[..length].to_vec());
             let is_open = senders.get(&from).is_some_and(|sender| !sender.is_closed());
             if !is_open {
@@ -199,7 +199,7 @@ fn answer(
             if weather.is_cut() || weather.loses() {
                 continue;
             }
-            weather.passed(length);
+            weather.datagrams.fetch_add(length as u64, Ordering::Relaxed);
             let _ = back.send((Instant::now() + weather.delay, buffer[..length].to_vec()));
         }
     });

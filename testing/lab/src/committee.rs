@@ -28,8 +28,8 @@ use prefinal_protocol::{Instant, Recipient};
 use prefinal_sim::{Host, Seat, Step};
 
 pub use super::ground::Ground;
-use super::prices::Bill;
 pub use super::prices::Prices;
+use super::prices::{Bill, heaviest};
 pub use super::seen::Observation;
 use crate::failure::Failure;
 use crate::known::CheckedPartials;
@@ -86,6 +86,7 @@ impl<S: Priced, E: ReadableEngine> Knowledge<S, E> {
 /// What the host knows of an epoch.
 struct Term {
     setup: Arc<Setup>,
+    heaviest: u64,
     /// What names of blocks depend on.
     context: [u8; 32],
 }
@@ -94,7 +95,8 @@ impl Term {
     fn new(setup: Arc<Setup>) -> Result<Self, StartError> {
         let engine = prefinal_jolteon::Replicas::new(&setup.context, setup.members.clone());
         let engine = engine.map_err(|error| StartError::Engine(error.to_string()))?;
-        Ok(Self { context: *engine.context(), setup })
+        let heaviest = heaviest(setup.keygen.shape());
+        Ok(Self { context: *engine.context(), heaviest, setup })
     }
 }
 
@@ -222,8 +224,11 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
     }
 
     fn bill(&self, epoch: EpochId) -> Bill<'_> {
-        let setup = self.terms.get(&epoch).map_or(&self.setup, |term| &term.setup);
-        Bill { prices: self.prices, shape: setup.keygen.shape() }
+        let (setup, heaviest) = match self.terms.get(&epoch) {
+            Some(term) => (&term.setup, term.heaviest),
+            None => (&self.setup, heaviest(self.setup.keygen.shape())),
+        };
+        Bill { prices: self.prices, shape: setup.keygen.shape(), heaviest }
     }
 
     fn run_engine(&mut self, epoch: EpochId, job: &E::Job) -> E::Verdict {
@@ -316,6 +321,12 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
         }
     }
 
+    /// As `prefinal-net` frames it: four bytes, and the encoding. Headers of packets are not counted.
+    fn encoded_len(&mut self, message: &Arc<MessageOf<S, E>>) -> u64 {
+        let encoded = borsh::object_length(&**message).unwrap_or_default();
+        u64::try_from(encoded.saturating_add(4)).unwrap_or(u64::MAX)
+    }
+
     fn received(&mut self, _: Seat, from: Seat, message: &Arc<MessageOf<S, E>>) -> Input<S, E> {
         Input::Received { from: self.party(from), message: Message::clone(message) }
     }
@@ -383,7 +394,7 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
             }
             Job::Participant(participant::Job::Beacon(job)) => match job.of_channel() {
                 OneOf::First(EpochItem { epoch, what }) => {
-                    let (epoch, cost) = (*epoch, self.bill(*epoch).beacon(what));
+                    let (epoch, cost) = (*epoch, self.bill(*epoch).beacon::<S, S>(what));
                     let what = match &mut self.knowledge {
                         Some(knowledge) => knowledge.partials.entry(epoch).or_default().run(what),
                         None => what.run(),

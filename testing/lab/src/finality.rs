@@ -5,6 +5,7 @@
 //! | Jolteon    | a quorum of promises to order-vote in one round           | the round and everything before it |
 //! |            | a quorum of votes for a child in the next round           | the same                          |
 //! | Malachite  | a quorum of precommits for one block in one round         | the height                        |
+//! | Trantor    | a quorum of commits for one value in one view             | the height; it may be skipped      |
 //! | permissive | a quorum of votes for one value in one view               | the slot, and what the votes imply |
 //!
 //! A quorum is more than two thirds of the stake, and a faulty party counts as if it had voted for
@@ -51,14 +52,18 @@ pub struct FinalityVote {
     pub view: View,
     /// The value.
     pub value: Value,
-    /// Earlier slots that become final with it, with their values; `None` means skipped.
+    /// Other slots that become final with it, with their values; `None` means skipped. If the view's own
+    /// slot is among them, the vote is to skip it, and the value only names that.
     pub implied: Vec<(Slot, Option<Value>)>,
 }
 
 impl FinalityVote {
     /// All slots that a quorum of such votes decides.
     pub(crate) fn decides(&self) -> impl Iterator<Item = (Slot, Option<Value>)> {
-        self.implied.iter().copied().chain([(self.view.slot, Some(self.value))])
+        let own = self.view.slot;
+        let named = self.implied.iter().any(|(slot, _)| *slot == own);
+        let value = (!named).then_some((own, Some(self.value)));
+        self.implied.iter().copied().chain(value)
     }
 }
 
@@ -222,6 +227,15 @@ mod tests {
         assert!(finality.permits(ONE, None) && !finality.permits(ONE, Some(A)));
         assert!(!finality.allows(&cast(ONE, 5, A)));
         assert_eq!(finality.last_decided(), Some(TWO));
+    }
+
+    #[test]
+    fn a_vote_may_be_to_skip_its_own_slot() {
+        let mut finality = finality();
+        let skip = FinalityVote { implied: vec![(ONE, None)], ..cast(ONE, 1, A) };
+        (0..2).for_each(|party| vote(&mut finality, party, &skip));
+        assert_eq!(finality.decided(ONE), Some(None));
+        assert!(finality.permits(ONE, None) && !finality.permits(ONE, Some(A)));
     }
 
     #[test]

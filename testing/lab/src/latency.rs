@@ -24,10 +24,10 @@ use prefinal_validator::setup::{Algorithm, FIRST};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// What a slot takes at least, on an engine that waits for no job.
-const INSTANT: Duration = Duration::from_millis(1);
+pub(crate) const INSTANT: Duration = Duration::from_millis(1);
 
 /// Notes that are kept at a time: the proofs in them would fill the memory.
-const KEPT: u64 = 4096;
+pub(crate) const KEPT: u64 = 4096;
 
 /// What was noted of a part of a run.
 type Notes<S> = Vec<Note<Observation<S>>>;
@@ -168,8 +168,7 @@ impl<S: Priced> Experiment<S> {
             notes.iter().try_for_each(|note| outcome.take(note))?;
             Ok(ControlFlow::Continue(()))
         })?;
-        outcome.waits = outcome.rows.iter().map(|row| row.wait).collect();
-        outcome.slot_time = outcome.mean_slot_time();
+        outcome.close();
         for seat in (0..simulation.host().seats()).map(Seat::new) {
             let beacon = simulation.machine(seat).and_then(|machine| machine.beacon());
             let one = beacon.map(::prefinal_beacon::Beacon::foresights).unwrap_or_default();
@@ -185,18 +184,10 @@ impl Outcome {
         let party = Party::new(note.seat.get());
         let wrong = |what: String| Err(Failure::Disagreement(format!("{party}: {what}")));
         match &note.event {
-            Observation::Finalized(slot, _) => drop(self.finalized.insert((*slot, party), note.at)),
+            Observation::Finalized(slot, _) => self.finalized(*slot, party, note.at),
             Observation::Revealed(reveal) => {
-                let (slot, path, randomness) = (reveal.slot, reveal.path, reveal.randomness());
-                if *self.values.entry(slot).or_insert(randomness) != randomness {
-                    return wrong(format!("{slot} gets another value"));
-                }
-                if self.rows.is_empty() {
-                    self.first_value = note.at.since_start();
-                }
-                self.by_fast_path += usize::from(path == Path::Fast);
-                let at = self.finalized.get(&(slot, party)).copied().unwrap_or(note.at);
-                self.rows.push(Row { slot, party, path, wait: note.at.since(at) });
+                let value = (reveal.path, reveal.randomness());
+                self.revealed(reveal.slot, party, value, note.at)?;
             }
             Observation::Ready { epoch, first, committees } => {
                 self.epochs.insert(*epoch, *first);
@@ -213,6 +204,37 @@ impl Outcome {
             _ => {}
         }
         Ok(())
+    }
+
+    /// A slot is final at a party.
+    pub(crate) fn finalized(&mut self, slot: Slot, party: Party, at: Instant) {
+        self.finalized.insert((slot, party), at);
+    }
+
+    /// A party has the value of a slot, and by which path.
+    pub(crate) fn revealed(
+        &mut self,
+        slot: Slot,
+        party: Party,
+        (path, randomness): (Path, [u8; 32]),
+        at: Instant,
+    ) -> Result<(), Failure> {
+        if *self.values.entry(slot).or_insert(randomness) != randomness {
+            return Err(Failure::Disagreement(format!("{party}: {slot} gets another value")));
+        }
+        if self.rows.is_empty() {
+            self.first_value = at.since_start();
+        }
+        self.by_fast_path += usize::from(path == Path::Fast);
+        let final_at = self.finalized.get(&(slot, party)).copied().unwrap_or(at);
+        self.rows.push(Row { slot, party, path, wait: at.since(final_at) });
+        Ok(())
+    }
+
+    /// Computes what follows from all rows, when there are no more.
+    pub(crate) fn close(&mut self) {
+        self.waits = self.rows.iter().map(|row| row.wait).collect();
+        self.slot_time = self.mean_slot_time();
     }
 
     /// Checks that two runs with one key gave every slot the same value.

@@ -11,10 +11,11 @@ use prefinal_engine::Engine;
 use prefinal_jolteon::Jolteon;
 use prefinal_malachite::{Malachite, NilOrVal, VoteType};
 use prefinal_sim::Dice;
+use prefinal_trantor::Trantor;
 
 use crate::costs::Costs;
 use crate::finality::{Ballot, FinalityVote};
-use crate::known::CheckedVotes;
+use crate::known::{CheckedVotes, IdealVotes};
 
 /// The meaning of something that a party writes or sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +44,12 @@ pub trait ReadableEngine: Engine {
 
     /// Notes a message on its way.
     fn see(_: &mut Self::Memo, _: Party, _: &Self::Message) {}
+
+    /// Makes signatures ideal from now on: one is valid if its signer was seen to send it. `false` if the engine
+    /// checks signatures outside of jobs.
+    fn idealize(_: &mut Self::Memo) -> bool {
+        false
+    }
 
     /// Does the work, unless the result is known.
     fn run(memo: &mut Self::Memo, job: &Self::Job) -> Self::Verdict;
@@ -89,6 +96,7 @@ pub(crate) fn partial_in<S: Function, E: ReadableEngine>(
 #[derive(Default)]
 pub struct SharedVerdicts {
     votes: CheckedVotes,
+    ideal: Option<IdealVotes>,
     claims: BTreeMap<prefinal_jolteon::Fingerprint, prefinal_jolteon::Verdict>,
 }
 
@@ -126,13 +134,24 @@ impl ReadableEngine for Jolteon {
     }
 
     fn see(memo: &mut SharedVerdicts, from: Party, message: &prefinal_jolteon::Message) {
-        memo.votes.see(from, message);
+        match &mut memo.ideal {
+            Some(ideal) => ideal.see(from, message),
+            None => memo.votes.see(from, message),
+        }
+    }
+
+    fn idealize(memo: &mut SharedVerdicts) -> bool {
+        memo.ideal.get_or_insert_default();
+        true
     }
 
     fn run(
-        SharedVerdicts { votes, claims }: &mut SharedVerdicts,
+        SharedVerdicts { votes, ideal, claims }: &mut SharedVerdicts,
         job: &prefinal_jolteon::Job,
     ) -> prefinal_jolteon::Verdict {
+        if let Some(ideal) = ideal {
+            return ideal.run(job);
+        }
         if matches!(job.work(), prefinal_jolteon::Work::Votes { .. }) {
             return votes.run(job);
         }
@@ -241,6 +260,94 @@ impl ReadableEngine for Malachite {
     fn receiving(costs: &Costs, message: &prefinal_malachite::Message) -> Duration {
         costs.ed25519_verify() * signatures(message)
     }
+}
+
+impl ReadableEngine for Trantor {
+    type Memo = BTreeMap<prefinal_trantor::Fingerprint, prefinal_trantor::Verdict>;
+
+    /// A party prefinalizes when the record of its commit is durable.
+    fn written(_: Party, record: &prefinal_trantor::Record) -> Option<Act> {
+        match record {
+            prefinal_trantor::Record::Commit { prepared, .. } => {
+                Some(commit(prepared.view, prepared.value))
+            }
+            prefinal_trantor::Record::Change { view, .. } => Some(change(*view)),
+            _ => None,
+        }
+    }
+
+    fn sent(message: &prefinal_trantor::Message, _: &[u8; 32]) -> Option<Act> {
+        match message {
+            prefinal_trantor::Message::Commit(cast) => {
+                Some(commit(cast.vote.view, cast.vote.value))
+            }
+            prefinal_trantor::Message::ViewChange(asked) => Some(change(asked.view)),
+            _ => None,
+        }
+    }
+
+    fn carried(message: &prefinal_trantor::Message) -> Option<&[u8]> {
+        let prefinal_trantor::Message::Commit(commit) = message else { return None };
+        commit.partial.as_deref()
+    }
+
+    fn run(memo: &mut Self::Memo, job: &Self::Job) -> Self::Verdict {
+        memo.entry(job.fingerprint()).or_insert_with(|| job.run()).clone()
+    }
+
+    /// A question about a batch that there is not.
+    fn junk(dice: &mut Dice) -> Option<prefinal_trantor::Message> {
+        let mut name = [0; 32];
+        name.chunks_mut(8)
+            .for_each(|part| part.copy_from_slice(&dice.below(u64::MAX).to_be_bytes()));
+        Some(prefinal_trantor::Message::BatchRequest(prefinal_trantor::BatchId::new(name)))
+    }
+
+    fn kind(message: &prefinal_trantor::Message) -> Option<(&'static str, Slot)> {
+        Some(match message {
+            prefinal_trantor::Message::Proposal(proposal) => ("proposal", proposal.slot),
+            prefinal_trantor::Message::Prepare(vote) => ("prepare", vote.view.slot),
+            prefinal_trantor::Message::Commit(commit) => ("commit", commit.vote.view.slot),
+            prefinal_trantor::Message::ViewChange(change) => ("view-change", change.view.slot),
+            prefinal_trantor::Message::NewView(new) => ("new-view", new.change.view.slot),
+            _ => return None,
+        })
+    }
+
+    fn is_last_vote(message: &prefinal_trantor::Message) -> bool {
+        matches!(message, prefinal_trantor::Message::Commit(_))
+    }
+
+    fn signing(costs: &Costs, message: &prefinal_trantor::Message) -> Duration {
+        if message.is_signed() { costs.sign() } else { Duration::ZERO }
+    }
+
+    /// A signature of 𝔾₁ is in most messages.
+    fn receiving(costs: &Costs, _: &prefinal_trantor::Message) -> Duration {
+        Duration::from_nanos(costs.g1_decode)
+    }
+
+    fn working(costs: &Costs, job: &prefinal_trantor::Job) -> Duration {
+        let checks = match job.work() {
+            prefinal_trantor::Work::Claims(claims) => {
+                u32::try_from(claims.len()).unwrap_or(u32::MAX)
+            }
+            _ => 1,
+        };
+        costs.check_signature() * checks
+    }
+}
+
+/// A commit; a height that is skipped gets no value.
+fn commit(view: View, value: Value) -> Act {
+    let skips = value == prefinal_trantor::skipped(view.slot);
+    let implied = if skips { vec![(view.slot, None)] } else { Vec::new() };
+    Act::Ballot(Ballot::Cast(Cast { view, value, implied }))
+}
+
+/// A party that asks for a view has given up the one before.
+fn change(asked: View) -> Act {
+    Act::GaveUp(View::new(asked.slot, asked.attempt.saturating_sub(1)))
 }
 
 /// How many signatures are on a message: on a vote, and on what it carries.

@@ -4,6 +4,7 @@
 //! |----------------|---------------------------------------------------------------------------|
 //! | [`legible`]    | what experiments need from an engine in addition to its protocol          |
 //! | [`latency`]    | the paper's experiment: slow path against fast path                       |
+//! | [`dealt`]      | the same for large committees: keys dealt before, ideal cryptography at real prices |
 //! | [`campaign`]   | thousands of executions under attack, on every engine                     |
 //! | [`check`], `view` | what must hold of whole validators; `finality`: what is final          |
 //! | [`thresholds`] | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
@@ -28,6 +29,7 @@ pub mod campaign;
 pub mod check;
 pub mod committee;
 pub mod costs;
+pub mod dealt;
 mod failure;
 mod finality;
 mod ground;

@@ -16,6 +16,11 @@ const LEAST_PRODUCT: u64 = 8;
 
 /// What a scheme's work costs, in nanoseconds.
 pub trait Priced: NamedScheme {
+    /// The length in bytes of an encoded partial for so many shares.
+    fn partial_bytes_of(_shares: u64) -> u64 {
+        0
+    }
+
     /// One party's partials of a slot. The input is hashed for them.
     fn evaluating(_: &Costs, _: Work) -> u64 {
         0
@@ -68,6 +73,10 @@ pub trait Priced: NamedScheme {
 }
 
 impl Priced for Bls {
+    fn partial_bytes_of(shares: u64) -> u64 {
+        4 + 48 * shares
+    }
+
     fn evaluating(costs: &Costs, work: Work) -> u64 {
         costs.g1_hash + work.shares * costs.g1_multiplication
     }
@@ -124,6 +133,10 @@ impl Priced for Bls {
 }
 
 impl Priced for Wvuf {
+    fn partial_bytes_of(_: u64) -> u64 {
+        96
+    }
+
     fn evaluating(costs: &Costs, _: Work) -> u64 {
         costs.g2_hash + costs.g2_multiplication
     }

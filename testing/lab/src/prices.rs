@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use ::prefinal_beacon::Function;
 use prefinal_crypto_core::access::Party;
 use prefinal_pvss_dkg::protocol;
 use prefinal_pvss_dkg::{Shape, SharePath};
@@ -45,23 +46,42 @@ impl Prices {
 pub(crate) struct Bill<'a> {
     pub(crate) prices: Prices,
     pub(crate) shape: &'a Shape,
+    /// Shares of the party that has most.
+    pub(crate) heaviest: u64,
+}
+
+/// Shares of the party that has most.
+pub(crate) fn heaviest(shape: &Shape) -> u64 {
+    shape.access().weights().into_iter().max().unwrap_or(0).into()
 }
 
 impl Bill<'_> {
     /// Decoding a partial; what the engine does when it takes a message in.
     pub(crate) fn input<S: Priced, E: ReadableEngine>(&self, input: &Input<S, E>) -> Duration {
-        let Prices::Measured { costs, .. } = self.prices else { return Duration::ZERO };
         match input {
             Input::Received { from, message: Message::Engine(_, message) } => {
-                let partial =
-                    E::carried(message).map(|_| nanos(S::decoding(&costs, self.own(*from))));
-                E::receiving(&costs, message) + partial.unwrap_or_default()
+                self.engine_message_in::<S, E>(*from, message)
             }
-            Input::Received { from, message: Message::Beacon(..) } => {
-                nanos(S::decoding(&costs, self.own(*from)))
-            }
+            Input::Received { from, message: Message::Beacon(..) } => self.partial_in::<S>(*from),
             _ => Duration::ZERO,
         }
+    }
+
+    /// Taking in an engine's message, with the partial that it may carry.
+    pub(crate) fn engine_message_in<S: Priced, E: ReadableEngine>(
+        &self,
+        from: Party,
+        message: &E::Message,
+    ) -> Duration {
+        let Prices::Measured { costs, .. } = self.prices else { return Duration::ZERO };
+        let partial = E::carried(message).map(|_| self.partial_in::<S>(from));
+        E::receiving(&costs, message) + partial.unwrap_or_default()
+    }
+
+    /// Decoding a party's partial.
+    pub(crate) fn partial_in<S: Priced>(&self, from: Party) -> Duration {
+        let Prices::Measured { costs, .. } = self.prices else { return Duration::ZERO };
+        nanos(S::decoding(&costs, self.own(from)))
     }
 
     /// Signing or evaluating what is sent.
@@ -70,18 +90,30 @@ impl Bill<'_> {
         sender: Party,
         message: &MessageOf<S, E>,
     ) -> Duration {
-        let Prices::Measured { costs, .. } = self.prices else { return Duration::ZERO };
         match message {
-            Message::Engine(_, message) => {
-                let partial =
-                    E::carried(message).map(|_| nanos(S::evaluating(&costs, self.own(sender))));
-                E::signing(&costs, message) + partial.unwrap_or_default()
-            }
+            Message::Engine(_, message) => self.engine_message_out::<S, E>(sender, message),
             Message::Beacon(_, ::prefinal_beacon::Message::Partial { .. }) => {
-                nanos(S::evaluating(&costs, self.own(sender)))
+                self.partial_out::<S>(sender)
             }
             Message::Beacon(..) | Message::Ask { .. } | Message::Final { .. } => Duration::ZERO,
         }
+    }
+
+    /// Signing an engine's message, and evaluating what it may carry.
+    pub(crate) fn engine_message_out<S: Priced, E: ReadableEngine>(
+        &self,
+        sender: Party,
+        message: &E::Message,
+    ) -> Duration {
+        let Prices::Measured { costs, .. } = self.prices else { return Duration::ZERO };
+        let partial = E::carried(message).map(|_| self.partial_out::<S>(sender));
+        E::signing(&costs, message) + partial.unwrap_or_default()
+    }
+
+    /// Evaluating a party's partial.
+    pub(crate) fn partial_out<S: Priced>(&self, sender: Party) -> Duration {
+        let Prices::Measured { costs, .. } = self.prices else { return Duration::ZERO };
+        nanos(S::evaluating(&costs, self.own(sender)))
     }
 
     pub(crate) fn engine<E: ReadableEngine>(&self, job: &E::Job) -> Duration {
@@ -89,7 +121,11 @@ impl Bill<'_> {
         E::working(&costs, job)
     }
 
-    pub(crate) fn beacon<S: Priced>(&self, job: &::prefinal_beacon::Job<S>) -> Duration {
+    /// At the prices of `S`, of which the function `F` may be an ideal.
+    pub(crate) fn beacon<S: Priced, F: Function>(
+        &self,
+        job: &::prefinal_beacon::Job<F>,
+    ) -> Duration {
         let Prices::Measured { costs, .. } = self.prices else { return self.flat(2) };
         let access = self.shape.access();
         let work = |parties: &BTreeSet<Party>| {
@@ -159,7 +195,6 @@ impl Bill<'_> {
 
     /// Work for so many parties and shares in this committee.
     fn work(&self, parties: u64, shares: u64) -> Work {
-        let heaviest = self.shape.access().weights().into_iter().max().unwrap_or(0);
         let cores = match self.prices {
             Prices::Flat(_) => 1,
             Prices::Measured { cores, .. } => cores.get().into(),
@@ -168,7 +203,7 @@ impl Bill<'_> {
             parties,
             shares,
             paths: 1 + u64::from(self.shape.threshold(SharePath::Fast).is_some()),
-            heaviest: heaviest.into(),
+            heaviest: self.heaviest,
             cores,
         }
     }

@@ -1,4 +1,4 @@
-//! The release contract under three engines, in a model checker.
+//! The release contract under four engines, in a model checker.
 //!
 //! Four parties, one of them faulty. The three honest ones follow the abstract rules of an engine and
 //! tell their beacon what happens; the faulty one says anything to anybody at any time. Every state
@@ -12,6 +12,7 @@
 //! | [`tendermint`] | rounds, prevotes, precommits, locks, proofs of lock                  |
 //! | [`jolteon`]    | a chain with certificates, timeouts and order votes                  |
 //! | [`simplex`]    | a chain with notarizations, nullifications and finalize votes        |
+//! | [`trantor`]    | many heights at a time, prepares, commits, changes of views           |
 //! | [`search`]     | running the checker, and what it says                                |
 //!
 //! An engine's step says what an integration tells the beacon ([`desk::Call`]): everything that it could
@@ -53,6 +54,10 @@
 //! | Jolteon    | 3 rounds, 2 blocks a round and parent, timeouts of rounds 1, 2 | 15 888 853 | 25 | `jolteon --views 3 --timeouts 2` |
 //! | Simplex    | 2 views, 2 blocks a view and parent                         | 35 026    | 13    | tests |
 //! | Simplex    | 3 views, 1 block a view and parent                          | 2 381 986 | 19    | `simplex --views 3 --twins 1` |
+//! | Trantor    | 1 height, 2 views, 2 blocks                                 | 6 495     | 16    | tests |
+//! | Trantor    | 1 height, 3 views                                           | 433 340   | 25    | tests |
+//! | Trantor    | 2 heights, 2 views of the first and 1 of the second         | 62 970    | 22    | tests |
+//! | Trantor    | 2 heights, 2 views of each                                  | 10 685 325 | 31   | `trantor --views 2 --heights 2 --twins 1` |
 //!
 //! Whatever takes more views is not found here. A second block on the same parent takes votes away from the
 //! first and does nothing else, as silence would, for one round has one certificate; the smaller bounds
@@ -71,3 +76,4 @@ pub mod properties;
 pub mod search;
 pub mod simplex;
 pub mod tendermint;
+pub mod trantor;

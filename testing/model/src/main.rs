@@ -8,6 +8,7 @@ use prefinal_model::jolteon::Jolteon;
 use prefinal_model::search::{self, Report};
 use prefinal_model::simplex::Simplex;
 use prefinal_model::tendermint::Tendermint;
+use prefinal_model::trantor::Trantor;
 
 /// Visits every state of an engine under the release contract.
 #[derive(Debug, Parser)]
@@ -20,6 +21,9 @@ struct Arguments {
     /// How many blocks a leader may propose on one parent.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]
     twins: u8,
+    /// Trantor: how many heights are open.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    heights: u8,
     /// Jolteon: the last round that anybody times out of.
     #[arg(long)]
     timeouts: Option<u8>,
@@ -36,10 +40,12 @@ enum Name {
     Tendermint,
     Jolteon,
     Simplex,
+    Trantor,
 }
 
 fn main() {
-    let Arguments { engine, views, twins, timeouts, without, threads } = Arguments::parse();
+    let Arguments { engine, views, twins, heights, timeouts, without, threads } =
+        Arguments::parse();
     let rule = Rule::ALL.into_iter().find(|rule| Some(rule.number()) == without);
     let terms = rule.map_or(Terms::WHOLE, Terms::without);
     let report: Report = match engine {
@@ -50,6 +56,10 @@ fn main() {
             search::all(engine, threads)
         }
         Name::Simplex => search::all(Simplex { twins, ..Simplex::new(terms, views) }, threads),
+        Name::Trantor => {
+            let engine = Trantor { twins, ..Trantor::new(terms, heights, views) };
+            search::all(engine, threads)
+        }
     };
     println!("{engine:?}, {views} views: {report}");
     if !report.found.is_empty() {

@@ -1,42 +1,74 @@
-//! The handling of events: envelopes arrive, steps begin and end, jobs end, seats crash and boot.
+//! The handling of events, except for what leaves a step (`post`): envelopes arrive, steps begin and end, jobs end, seats crash and boot.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
-
-use prefinal_protocol::{Machine, Output, Recipient};
+use prefinal_protocol::{Machine, Output};
 
 use crate::host::{Effect, Host, InputOf, Seat, Step};
-use crate::network::Fate;
-use crate::rule::{Chain, Letter, Scene};
+use crate::post::{Broadcast, Envelope, Shared};
 use crate::simulation::{Disk, Note, Simulation};
 use crate::station::{Item, Lane};
-use crate::time::{ClockJump, instant, nanos, since_start};
-
-/// Everything that one step sends to one seat. The recipients of a broadcast share it.
-pub(crate) struct Envelope<M> {
-    from: Seat,
-    messages: Vec<M>,
-}
+use crate::time::{ClockJump, instant, nanos};
+use crate::traffic::{Parcel, Piece};
 
 /// Kept small, because the heap moves it around.
 pub(crate) enum Event<H: Host> {
-    Deliver { to: Seat, envelope: Arc<Envelope<H::Message>> },
-    StepEnd { seat: Seat, life: u32 },
-    JobEnd { seat: Seat, life: u32, lane: Lane, verdict: Box<H::Verdict> },
-    Tick { seat: Seat },
-    WakeRules { seat: Seat },
-    Input { seat: Seat, input: Box<InputOf<H>> },
-    Crash { seat: Seat },
-    Boot { seat: Seat, disk: Disk },
-    Leap { seat: Seat, leap: ClockJump },
+    Deliver {
+        to: Seat,
+        envelope: Shared<H>,
+    },
+    /// The next delivery of a broadcast.
+    DeliverNext {
+        broadcast: Box<Broadcast<Shared<H>>>,
+    },
+    /// A partition or a rule holds the parcel back until now.
+    Depart {
+        parcel: Box<Parcel<Shared<H>>>,
+    },
+    Serve {
+        seat: Seat,
+    },
+    Take {
+        piece: Box<Piece<Shared<H>>>,
+    },
+    StepEnd {
+        seat: Seat,
+        life: u32,
+    },
+    JobEnd {
+        seat: Seat,
+        life: u32,
+        lane: Lane,
+        verdict: Box<H::Verdict>,
+    },
+    Tick {
+        seat: Seat,
+    },
+    WakeRules {
+        seat: Seat,
+    },
+    Input {
+        seat: Seat,
+        input: Box<InputOf<H>>,
+    },
+    Crash {
+        seat: Seat,
+    },
+    Boot {
+        seat: Seat,
+        disk: Disk,
+    },
+    Leap {
+        seat: Seat,
+        leap: ClockJump,
+    },
 }
 
 impl<H: Host> Event<H> {
     /// The kind and the seats, as one word.
     pub(crate) fn trace(&self) -> u64 {
         let (kind, seat, other) = match self {
+            // However a message is scheduled, it is the same event.
             Self::Deliver { to, envelope } => (0, to, envelope.from.get()),
+            Self::DeliverNext { broadcast } => (0, broadcast.next(), broadcast.envelope.from.get()),
             Self::StepEnd { seat, life } => (1, seat, *life),
             Self::JobEnd { seat, life, .. } => (2, seat, *life),
             Self::Tick { seat } => (3, seat, 0),
@@ -45,6 +77,9 @@ impl<H: Host> Event<H> {
             Self::Crash { seat } => (6, seat, 0),
             Self::Boot { seat, .. } => (7, seat, 0),
             Self::Leap { seat, .. } => (8, seat, 0),
+            Self::Depart { parcel } => (9, &parcel.from, parcel.to.get()),
+            Self::Serve { seat } => (10, seat, 0),
+            Self::Take { piece } => (11, &piece.to, piece.from.get()),
         };
         // Seats are at most 2¹⁶, so the three do not overlap.
         kind << 56 | u64::from(seat.get()) << 32 | u64::from(other)
@@ -55,6 +90,7 @@ impl<H: Host> Simulation<H> {
     pub(crate) fn happen(&mut self, event: Event<H>) {
         match event {
             Event::Deliver { to, envelope } => self.deliver(to, &envelope),
+            Event::DeliverNext { broadcast } => self.deliver_next(broadcast),
             Event::StepEnd { seat, life } => {
                 if self.is_alive(seat, life) {
                     self.free(seat, Lane::Zero);
@@ -75,6 +111,9 @@ impl<H: Host> Simulation<H> {
             Event::Crash { seat } => self.crash_now(seat),
             Event::Boot { seat, disk } => self.boot(seat, disk),
             Event::Leap { seat, leap } => self.leap_now(seat, leap),
+            Event::Depart { parcel } => self.depart(*parcel),
+            Event::Serve { seat } => self.serve(seat),
+            Event::Take { piece } => self.take(*piece),
         }
     }
 
@@ -90,7 +129,7 @@ impl<H: Host> Simulation<H> {
         }
     }
 
-    fn deliver(&mut self, to: Seat, envelope: &Envelope<H::Message>) {
+    pub(crate) fn deliver(&mut self, to: Seat, envelope: &Envelope<H::Message>) {
         let Some(station) = self.stations.get_mut(to.index()) else { return };
         if station.machine.is_none() {
             self.counters.down += 1;
@@ -242,138 +281,5 @@ impl<H: Host> Simulation<H> {
         self.post(seat, &mut mail);
         mail.clear();
         self.mail = mail;
-    }
-
-    /// Puts the messages of one step into envelopes.
-    fn post(&mut self, from: Seat, mail: &mut Vec<(Recipient<Seat>, H::Message)>) {
-        if mail.is_empty() {
-            return;
-        }
-        let ruled =
-            self.stations.get(from.index()).is_some_and(|station| !station.rules.is_empty());
-        if ruled {
-            return self.post_by_rules(from, mail);
-        }
-        let mut direct: BTreeMap<Seat, Vec<H::Message>> = mail
-            .iter()
-            .filter_map(|(to, _)| match to {
-                Recipient::One(seat) => Some((*seat, Vec::new())),
-                Recipient::All => None,
-            })
-            .collect();
-        for (seat, messages) in &mut direct {
-            let theirs = mail.iter().filter(|(to, _)| match to {
-                Recipient::All => *seat != from,
-                Recipient::One(one) => one == seat,
-            });
-            messages.extend(theirs.map(|(_, message)| message.clone()));
-        }
-        let messages: Vec<H::Message> = mail
-            .drain(..)
-            .filter(|(to, _)| matches!(to, Recipient::All))
-            .map(|(_, message)| message)
-            .collect();
-        if !messages.is_empty() {
-            let envelope = Arc::new(Envelope { from, messages });
-            for to in self.seats() {
-                if to != from && !direct.contains_key(&to) {
-                    self.route(to, Duration::ZERO, Arc::clone(&envelope));
-                }
-            }
-        }
-        for (to, messages) in direct {
-            self.route(to, Duration::ZERO, Arc::new(Envelope { from, messages }));
-        }
-    }
-
-    fn post_by_rules(&mut self, from: Seat, mail: &mut Vec<(Recipient<Seat>, H::Message)>) {
-        let mut letters = Vec::new();
-        for (to, message) in mail.drain(..) {
-            let mut letter = |to, message| {
-                letters.push(Letter { to, message, delay: Duration::ZERO });
-            };
-            match to {
-                Recipient::One(to) => letter(to, message),
-                Recipient::All => {
-                    self.seats()
-                        .filter(|&to| to != from)
-                        .for_each(|to| letter(to, message.clone()));
-                }
-            }
-        }
-        let leaves = self.with_rules(from, |chain, scene| chain.outgoing(scene, letters));
-        self.post_letters(from, leaves);
-    }
-
-    fn wake_rules(&mut self, seat: Seat) {
-        let Some(station) = self.stations.get_mut(seat.index()) else { return };
-        if station.rules_armed.take_if(|armed| *armed == self.now).is_none() {
-            return;
-        }
-        if station.spins(self.now) {
-            self.spinning = Some(seat);
-        }
-        let leaves = self.with_rules(seat, |chain, scene| chain.wake(scene));
-        self.post_letters(seat, leaves);
-    }
-
-    fn with_rules(
-        &mut self,
-        seat: Seat,
-        act: impl FnOnce(&mut Chain<H::Message>, &mut Scene<'_>) -> Vec<Letter<H::Message>>,
-    ) -> Vec<Letter<H::Message>> {
-        let (seats, now) = (self.count(), instant(self.now));
-        let Some(station) = self.stations.get_mut(seat.index()) else { return Vec::new() };
-        let mut scene = Scene { seat, now, seats, dice: &mut self.dice };
-        let leaves = act(&mut station.rules, &mut scene);
-        self.arm_rules(seat);
-        leaves
-    }
-
-    /// Letters that leave together for one seat share an envelope, in order.
-    fn post_letters(&mut self, from: Seat, letters: Vec<Letter<H::Message>>) {
-        let mut envelopes: BTreeMap<(Duration, Seat), Vec<H::Message>> = BTreeMap::new();
-        for Letter { to, message, delay } in letters {
-            envelopes.entry((delay, to)).or_default().push(message);
-        }
-        for ((delay, to), messages) in envelopes {
-            self.route(to, delay, Arc::new(Envelope { from, messages }));
-        }
-    }
-
-    pub(crate) fn arm_rules(&mut self, seat: Seat) {
-        let Some(station) = self.stations.get_mut(seat.index()) else { return };
-        let Some(at) = station.rules.wake_at() else { return };
-        let at = since_start(at).max(self.now);
-        if station.rules_armed.is_none_or(|armed| at < armed) {
-            station.rules_armed = Some(at);
-            self.schedule.push(at, Event::WakeRules { seat });
-        }
-    }
-
-    fn count(&self) -> u32 {
-        u32::try_from(self.stations.len()).unwrap_or(u32::MAX)
-    }
-
-    fn seats(&self) -> impl Iterator<Item = Seat> + use<H> {
-        (0..self.count()).map(Seat::new)
-    }
-
-    /// Hands an envelope to the network, `delay` from now.
-    fn route(&mut self, to: Seat, delay: Duration, envelope: Arc<Envelope<H::Message>>) {
-        if to.index() >= self.stations.len() {
-            self.counters.misaddressed += 1;
-            return;
-        }
-        self.counters.sent += 1;
-        let sent = self.now.saturating_add(nanos(delay));
-        match self.network.transit(envelope.from, to, sent, &mut self.dice) {
-            Fate::Lost => self.counters.lost += 1,
-            Fate::Cut => self.counters.cut += 1,
-            Fate::Arrives { at, held } => {
-                self.counters.held += u64::from(held);
-                self.schedule.push(at, Event::Deliver { to, envelope });
-            }
-        }
     }
 }

@@ -82,6 +82,12 @@ pub trait Host {
     /// hosts that measure links.
     fn arrives(&mut self, _now: Instant, _at: Seat, _from: Seat, _message: &Self::Message) {}
 
+    /// The length of a message on the wire, in bytes: encoded, with what frames and encryption add. It is asked
+    /// for once for all recipients, and only where links have limits. By default messages take no room.
+    fn encoded_len(&mut self, _message: &Self::Message) -> u64 {
+        0
+    }
+
     /// The input for a message that arrived at seat `at`.
     fn received(&mut self, at: Seat, from: Seat, message: &Self::Message) -> InputOf<Self>;
 

@@ -9,7 +9,7 @@
 //! envelope ─────────▶ lane 0 ───────────▶ persist · send · run · note
 //!     ▲                  ▲                   disk    │      │     └─▶ notes, read by checkers
 //!     │                  └── verdict ◀── lanes ◀─────┼──────┘
-//!     └──── loss · partition · delay ◀── rules ◀─────┘
+//!     └ delay ◀ interfaces ◀ loss · cuts ◀ rules ◀───┘
 //! ```
 //!
 //! - A **seat** is where one machine runs. Mostly seat `i` is party `i`. A twin, which is two machines
@@ -24,8 +24,8 @@
 //! - A **rule** stands between a Byzantine seat and the network and rewrites what leaves.
 //!
 //! Every scheduling number is a `u64` of nanoseconds; there are no floats. A seat's clock runs as fast
-//! as virtual time and may be set ([`Simulation::leap`]). Not modelled: bandwidth, preemption of a
-//! running job, clocks that drift. What the machines do is in `beacon` and `jolteon`. The costs of
+//! as virtual time and may be set ([`Simulation::leap`]). Links carry any number of bytes at once, unless
+//! [`Interface`]s and connections are given rates. Not modelled: preemption of a running job, clocks that drift. What the machines do is in `beacon` and `jolteon`. The costs of
 //! cryptography are measured by `node`, which gives them through its [`Host`].
 #![forbid(unsafe_code)]
 
@@ -34,18 +34,22 @@ mod dice;
 mod drive;
 mod geography;
 mod host;
+mod interface;
 mod network;
 mod placement;
+mod post;
 pub mod rule;
 mod schedule;
 mod simulation;
 mod station;
 mod table;
 mod time;
+mod traffic;
 
 pub use dice::{Chance, Dice};
 pub use geography::{Geography, Region, RoundTrip, TableError, UnknownRegion};
 pub use host::{EffectOf, Host, InputOf, RecordOf, Seat, Step};
+pub use interface::{Interface, Rate, RateError, Retransmission};
 pub use network::{Jitter, Loss, Network, Partition, PartitionEffect};
 pub use placement::{
     DISPEL_EUROPE, DISPEL_WORLD, GLOBAL, Placement, PlacementError, RoundTrips, TRANTOR, ZAPTOS,
@@ -53,3 +57,4 @@ pub use placement::{
 pub use simulation::{Counters, Disk, Note, Setup, SetupError, Simulation, Stop, UnknownSeat};
 pub use table::{Table, addressees};
 pub use time::{ClockJump, Window};
+pub use traffic::Traffic;

@@ -17,6 +17,8 @@
 //! Delays of one link are independent, so envelopes overtake each other, unless
 //! [`in_order`](Network::in_order) asks for the behaviour of a TCP or QUIC stream.
 //!
+//! A message takes its delay, however long it is, unless links are limited: see `interface`.
+//!
 //! Faults of one seat are in `rule`, and crashes in `Simulation::crash`.
 
 use std::collections::BTreeSet;
@@ -24,6 +26,7 @@ use std::time::Duration;
 
 use crate::dice::{Chance, Dice};
 use crate::host::Seat;
+use crate::interface::{Interface, Limits, Rate, Retransmission};
 use crate::placement::Placement;
 use crate::time::{Window, instant, nanos, since_start};
 
@@ -92,6 +95,7 @@ pub struct Network {
     partitions: Vec<Partition>,
     /// Last arrival per link, where order is kept.
     arrivals: Option<Arrivals>,
+    limits: Limits,
 }
 
 #[derive(Clone, Debug)]
@@ -103,14 +107,19 @@ enum Delays {
 
 /// Rows by sender, columns by receiver, extended as needed.
 #[derive(Clone, Debug, Default)]
-struct Arrivals {
+pub(crate) struct Arrivals {
     last: Vec<Vec<u64>>,
 }
 
 /// What happens to an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    Arrives { at: u64, held: bool },
+    /// It leaves then, and reaches the other end after `delay`. A partition may have held it until then.
+    Leaves {
+        departure: u64,
+        delay: u64,
+        held: bool,
+    },
     Lost,
     Cut,
 }
@@ -136,7 +145,13 @@ impl Network {
     }
 
     fn over(delays: Delays) -> Self {
-        Self { delays, losses: Vec::new(), partitions: Vec::new(), arrivals: None }
+        Self {
+            delays,
+            losses: Vec::new(),
+            partitions: Vec::new(),
+            arrivals: None,
+            limits: Limits::default(),
+        }
     }
 
     /// Adds a loss to those that were set before.
@@ -160,6 +175,52 @@ impl Network {
         self
     }
 
+    /// Gives every seat this interface, except those that [`with_interface`](Self::with_interface) names.
+    #[must_use]
+    pub const fn with_interfaces(mut self, interface: Interface) -> Self {
+        self.limits.interface = interface;
+        self
+    }
+
+    /// Gives one seat an interface of its own.
+    #[must_use]
+    pub fn with_interface(mut self, seat: Seat, interface: Interface) -> Self {
+        self.limits.interfaces.insert(seat, interface);
+        self
+    }
+
+    /// Limits every connection to this rate, in each direction, except those that
+    /// [`with_connection`](Self::with_connection) names.
+    #[must_use]
+    pub const fn with_connections(mut self, rate: Rate) -> Self {
+        self.limits.connection = Some(rate);
+        self
+    }
+
+    /// Limits what one seat sends to another.
+    #[must_use]
+    pub fn with_connection(mut self, from: Seat, to: Seat, rate: Rate) -> Self {
+        self.limits.connections.insert((from, to), rate);
+        self
+    }
+
+    /// Packets are lost and sent again. [`Loss`] loses envelopes for good.
+    #[must_use]
+    pub const fn with_retransmission(mut self, retransmission: Retransmission) -> Self {
+        self.limits.retransmission = Some(retransmission);
+        self
+    }
+
+    /// The limits of the links, if there are any.
+    pub(crate) fn limits(&self) -> Option<&Limits> {
+        Some(&self.limits).filter(|limits| !limits.are_none())
+    }
+
+    /// Whether order is kept on each link.
+    pub(crate) const fn is_in_order(&self) -> bool {
+        self.arrivals.is_some()
+    }
+
     /// Number of seats that have a place, if places matter.
     pub(crate) const fn places(&self) -> Option<usize> {
         match &self.delays {
@@ -168,20 +229,26 @@ impl Network {
         }
     }
 
+    /// Whether and when an envelope leaves. Draws happen here, in the order in which envelopes are sent.
     pub(crate) fn transit(&mut self, from: Seat, to: Seat, sent: u64, dice: &mut Dice) -> Fate {
         if from == to {
-            return Fate::Arrives { at: sent, held: false };
+            return Fate::Leaves { departure: sent, delay: 0, held: false };
         }
         let lossy = |loss: &Loss| loss.window.holds(instant(sent)) && dice.happens(loss.chance);
         if self.losses.iter().any(lossy) {
             return Fate::Lost;
         }
         let Some(departure) = self.departure(from, to, sent) else { return Fate::Cut };
-        let mut at = departure.saturating_add(self.delays.draw(from, to, dice));
-        if let Some(arrivals) = &mut self.arrivals {
-            at = arrivals.after_the_last(from, to, at);
+        let delay = self.delays.draw(from, to, dice);
+        Fate::Leaves { departure, delay, held: departure > sent }
+    }
+
+    /// When an envelope arrives that nothing holds up after `at`.
+    pub(crate) fn arrival(&mut self, from: Seat, to: Seat, at: u64) -> u64 {
+        match &mut self.arrivals {
+            Some(arrivals) if from != to => arrivals.after_the_last(from, to, at),
+            _ => at,
         }
-        Fate::Arrives { at, held: departure > sent }
     }
 
     /// When the last partition on the way is over; `None` if one of them drops the envelope.
@@ -204,7 +271,8 @@ impl Network {
 }
 
 impl Arrivals {
-    fn after_the_last(&mut self, from: Seat, to: Seat, at: u64) -> u64 {
+    /// `at`, or the time of the link's last arrival if that is later.
+    pub(crate) fn after_the_last(&mut self, from: Seat, to: Seat, at: u64) -> u64 {
         if self.last.len() <= from.index() {
             self.last.resize_with(from.index() + 1, Vec::new);
         }
@@ -272,7 +340,7 @@ mod tests {
     fn sample(network: &mut Network, count: usize) -> Vec<u64> {
         let mut dice = Dice::new(11);
         let mut draw = || match network.transit(A, B, 0, &mut dice) {
-            Fate::Arrives { at, .. } => at,
+            Fate::Leaves { delay, .. } => delay,
             fate => panic!("{fate:?}"),
         };
         let mut delays: Vec<u64> = (0..count).map(|_| draw()).collect();
@@ -318,7 +386,8 @@ mod tests {
         let loss = Loss { window: Window::ALWAYS, chance: Chance::ALWAYS };
         let mut network = Network::constant(Duration::from_millis(9)).with_loss(loss);
         let mut dice = Dice::new(0);
-        assert_eq!(network.transit(A, A, 5, &mut dice), Fate::Arrives { at: 5, held: false });
+        let at_once = Fate::Leaves { departure: 5, delay: 0, held: false };
+        assert_eq!(network.transit(A, A, 5, &mut dice), at_once);
         assert_eq!(network.transit(A, B, 5, &mut dice), Fate::Lost);
     }
 
@@ -340,14 +409,14 @@ mod tests {
         };
         assert_eq!(fate(&mut dropping, A, B, 10, &mut dice), Fate::Cut);
         assert_eq!(fate(&mut dropping, B, A, 19, &mut dice), Fate::Cut);
-        let through = |at: u64, held| Fate::Arrives { at: at * 1_000_000, held };
+        let through = |at: u64, held| Fate::Leaves { departure: at * 1_000_000, delay: 0, held };
         assert_eq!(fate(&mut dropping, B, C, 15, &mut dice), through(15, false));
         assert_eq!(fate(&mut dropping, A, B, 9, &mut dice), through(9, false));
         assert_eq!(fate(&mut dropping, A, B, 20, &mut dice), through(20, false));
-        let mut holding = Network::constant(Duration::from_millis(1))
+        let mut holding = Network::constant(Duration::ZERO)
             .with_partition(parted(PartitionEffect::Held, 18, 30))
             .with_partition(parted(PartitionEffect::Held, 10, 20));
-        assert_eq!(fate(&mut holding, A, B, 12, &mut dice), through(31, true));
+        assert_eq!(fate(&mut holding, A, B, 12, &mut dice), through(30, true));
         let mut forever = Network::constant(Duration::ZERO).with_partition(Partition {
             window: Window::ALWAYS,
             groups: vec![BTreeSet::from([A]), BTreeSet::from([B])],
@@ -362,7 +431,10 @@ mod tests {
             let mut dice = Dice::new(3);
             let mut last = 0;
             (0..1000).any(|sent| match network.transit(A, B, sent, &mut dice) {
-                Fate::Arrives { at, .. } => std::mem::replace(&mut last, at) > at,
+                Fate::Leaves { departure, delay, .. } => {
+                    let at = network.arrival(A, B, departure + delay);
+                    std::mem::replace(&mut last, at) > at
+                }
                 fate => panic!("{fate:?}"),
             })
         };

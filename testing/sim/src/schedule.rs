@@ -23,8 +23,21 @@ impl<E> Schedule<E> {
     }
 
     pub(crate) fn push(&mut self, at: u64, event: E) {
-        self.heap.push(Reverse(Entry { at, order: self.scheduled, event }));
+        let order = self.take_order();
+        self.push_in_order(at, order, event);
+    }
+
+    /// The place of an event among those of its time. The event follows with
+    /// [`push_in_order`](Self::push_in_order).
+    pub(crate) const fn take_order(&mut self) -> u64 {
+        let order = self.scheduled;
         self.scheduled += 1;
+        order
+    }
+
+    /// Schedules an event whose place was taken before.
+    pub(crate) fn push_in_order(&mut self, at: u64, order: u64, event: E) {
+        self.heap.push(Reverse(Entry { at, order, event }));
     }
 
     /// The next event, unless it lies after `until`.

@@ -11,10 +11,12 @@ use crate::dice::Dice;
 use crate::drive::Event;
 use crate::host::{Host, InputOf, RecordOf, Seat};
 use crate::network::Network;
+use crate::post::Shared;
 use crate::rule::Rule;
 use crate::schedule::Schedule;
 use crate::station::Station;
 use crate::time::{ClockJump, instant, since_start};
+use crate::traffic::{Traffic, Traffics};
 
 /// Largest number of seats, more than any committee has. It catches typing errors.
 const MOST_SEATS: u32 = 65_536;
@@ -192,6 +194,8 @@ pub struct Simulation<H: Host> {
     pub(crate) stations: Vec<Station<H>>,
     pub(crate) schedule: Schedule<Event<H>>,
     pub(crate) network: Network,
+    /// Interfaces, where links have limits.
+    pub(crate) traffic: Option<Traffics<Shared<H>>>,
     pub(crate) dice: Dice,
     pub(crate) now: u64,
     pub(crate) notes: Vec<Note<H::Event>>,
@@ -221,8 +225,10 @@ impl<H: Host> Simulation<H> {
         for seat in 0..seats {
             schedule.push(0, Event::Boot { seat: Seat::new(seat), disk: Disk::Kept });
         }
+        let limits = network.limits().cloned();
         Ok(Self {
             host,
+            traffic: limits.map(|limits| Traffics::new(limits, seats, network.is_in_order())),
             stations: (0..seats).map(|_| Station::new(cores)).collect(),
             schedule,
             network,
@@ -397,7 +403,13 @@ impl<H: Host> Simulation<H> {
         Duration::from_nanos(busy)
     }
 
-    /// The host, with the machines of all seats.
+    /// The bytes that passed a seat's interface. Zero if no link has limits.
+    #[must_use]
+    pub fn traffic(&self, seat: Seat) -> Traffic {
+        self.traffic.as_ref().map(|traffic| traffic.of(seat)).unwrap_or_default()
+    }
+
+    /// The host.
     #[must_use]
     pub const fn host(&self) -> &H {
         &self.host

@@ -86,7 +86,7 @@ pub const KEYS: &[DocumentedKey] = &[
         "engine",
         "peers",
         "Where engines are that are not where the genesis says, by the validators'\n\
-         names: name = \"host:port\".",
+         names: name = \"host:port\". Reloaded while the process runs.",
         "",
     ),
     key(

@@ -183,11 +183,13 @@ fn peers_are_reloaded_and_the_rest_waits() {
     let mut home = Home::open(folder.path()).unwrap();
     let mut config = home.config().clone();
     config.links.peers.insert("validator-1".parse().unwrap(), "example.org:7".parse().unwrap());
+    config.engine.peers.insert("validator-1".parse().unwrap(), "example.org:9".parse().unwrap());
     config.links.peers.insert("newcomer".parse().unwrap(), "example.org:8".parse().unwrap());
     fs::write(folder.config(), config.to_text()).unwrap();
     assert_eq!(home.reload().unwrap(), Reload::Complete);
     let one = prefinal_protocol::Party::new(1);
     assert_eq!(home.links_address(one).unwrap().to_string(), "example.org:7");
+    assert_eq!(home.engine_address(one).unwrap().to_string(), "example.org:9");
     let unknown: Vec<_> = home.unknown_peers().into_iter().map(crate::Name::as_str).collect();
     assert_eq!(unknown, ["newcomer"]);
     config.http.rate = 7;

@@ -40,13 +40,9 @@ fn party(number: u8) -> Party {
 }
 
 fn options(me: u8) -> Options {
-    let stream = |name, priority| StreamOptions {
-        name,
-        max_frame: MAX_FRAME,
-        queue: 1 << 20,
-        inbox: 1 << 18,
-        rate: NonZeroU32::new(1 << 30).unwrap(),
-        priority,
+    const RATE: NonZeroU32 = NonZeroU32::new(1 << 30).unwrap();
+    let stream = |name, priority| {
+        StreamOptions::new(name, MAX_FRAME, RATE, priority).with_room(1 << 20, 1 << 18)
     };
     Options {
         me: party(me),

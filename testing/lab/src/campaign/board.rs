@@ -23,7 +23,7 @@ use prefinal_validator::scheme::CommitteeKey;
 use prefinal_validator::setup::{Algorithm, Plan};
 
 /// Keys of all boards are drawn from this; what is played on them, from the execution's seed.
-pub(super) const KEYS: u64 = 1;
+pub(crate) const KEYS: u64 = 1;
 
 /// One-way delay while keys are generated.
 const DELAY: Duration = Duration::from_millis(50);
@@ -51,26 +51,26 @@ const STAKES: [(&[u64], &[Algorithm]); 8] = [
 const SIZES: [usize; 4] = [4, 5, 7, 10];
 
 /// What a board is made of.
-pub(super) struct Layout {
-    pub(super) plan: Plan,
-    pub(super) algorithm: Algorithm,
+pub(crate) struct Layout {
+    pub(crate) plan: Plan,
+    pub(crate) algorithm: Algorithm,
 }
 
 /// A committee with its keys.
-pub(super) struct Board<S: Priced> {
-    pub(super) algorithm: Algorithm,
-    pub(super) ground: Arc<Ground<S>>,
+pub(crate) struct Board<S: Priced> {
+    pub(crate) algorithm: Algorithm,
+    pub(crate) ground: Arc<Ground<S>>,
     /// The key that was generated.
-    pub(super) key: Arc<CommitteeKey<S>>,
+    pub(crate) key: Arc<CommitteeKey<S>>,
     /// Of each party, oldest record first.
-    pub(super) disks: Vec<Vec<RecordOf>>,
+    pub(crate) disks: Vec<Vec<RecordOf>>,
     /// What was voted for by then.
-    pub(super) before: Vec<Note<Observation<S>>>,
+    pub(crate) before: Vec<Note<Observation<S>>>,
 }
 
 impl Layout {
     /// Rounds these stakes.
-    pub(super) fn new(
+    pub(crate) fn new(
         stakes: Vec<Stake>,
         algorithm: Algorithm,
         fast: Ratio,
@@ -82,12 +82,12 @@ impl Layout {
     }
 
     /// What consensus counts.
-    pub(super) fn stakes(&self) -> &[Stake] {
+    pub(crate) fn stakes(&self) -> &[Stake] {
         &self.plan.stakes
     }
 
     /// The boards of a campaign: built in, or of the largest holders of a table.
-    pub(super) fn all(table: Option<&StakeTable>, fast: Ratio) -> Result<Vec<Self>, Failure> {
+    pub(crate) fn all(table: Option<&StakeTable>, fast: Ratio) -> Result<Vec<Self>, Failure> {
         let Some(table) = table else {
             let stakes = |list: &[u64]| list.iter().map(|one| Stake::new((*one).into())).collect();
             let all = STAKES.iter().flat_map(|(list, algorithms)| {
@@ -111,7 +111,7 @@ impl Layout {
 
 impl<S: Priced> Board<S> {
     /// Generates the keys.
-    pub(super) fn new(layout: &Layout, handover: bool) -> Result<Self, Failure> {
+    pub(crate) fn new(layout: &Layout, handover: bool) -> Result<Self, Failure> {
         let later: &[Plan] = if handover { std::slice::from_ref(&layout.plan) } else { &[] };
         let ground = Ground::<S>::new(&layout.plan, KEYS)
             .and_then(|ground| ground.followed_by(later, NAMED));

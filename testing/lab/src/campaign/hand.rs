@@ -11,16 +11,16 @@ use crate::failure::Failure;
 use prefinal_validator::setup::Algorithm;
 
 /// What parties evaluate with.
-pub(super) struct Hand<S: Scheme> {
+pub(crate) struct Hand<S: Scheme> {
     /// Who may evaluate under which path.
-    pub(super) committees: BTreeMap<Path, S::Committee>,
+    pub(crate) committees: BTreeMap<Path, S::Committee>,
     /// A party's keys, as often as it boots; `None` if it has none.
-    pub(super) paths: Box<dyn Fn(Party) -> Option<Paths<S>> + Send + Sync>,
+    pub(crate) paths: Box<dyn Fn(Party) -> Option<Paths<S>> + Send + Sync>,
 }
 
 impl<S: Priced> Hand<S> {
     /// The keys that a board's key generation gave, with everybody admitted.
-    pub(super) fn of_board(board: &Board<S>) -> Result<Self, Failure> {
+    pub(crate) fn of_board(board: &Board<S>) -> Result<Self, Failure> {
         let (ground, key) = (&board.ground, &board.key);
         let mut known = key.committees.clone();
         let access = ground.setup().keygen.shape().access();

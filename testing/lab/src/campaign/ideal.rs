@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ::prefinal_beacon::{
-    Binding, ConfigError, Function, NoContents, NoForesight, NoLateKeys, OtherGroupKey,
-    OutputError, PartialsError, Path, Paths, ProvenOutput, Random, Scheme, ShapeError, Sharing,
-    Slot, Value, check_weight,
+    Binding, ConfigError, Foresight, Function, NoContents, NoLateKeys, OtherGroupKey, OutputError,
+    PartialsError, Path, Paths, ProvenOutput, Random, Scheme, ShapeError, Sharing, Slot, Value,
+    check_weight,
 };
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
@@ -31,13 +31,18 @@ use sha2::{Digest, Sha256};
 use super::hand::Hand;
 use prefinal_validator::setup::{Algorithm, Plan};
 
-/// The function.
+/// The function. With `AHEAD` a beacon asks for the same jobs as of a function that computes something before
+/// all partials are there, so that they can be charged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ideal;
+pub(crate) struct Ideal<const AHEAD: bool = false>;
+
+/// There is nothing to compute ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NothingAhead<const AHEAD: bool>;
 
 /// How many shares of one sharing each party holds, and how many give an output.
 #[derive(Clone, Debug)]
-pub(super) struct Holders {
+pub(crate) struct Holders {
     path: Path,
     weights: Arc<[u128]>,
     threshold: u128,
@@ -45,21 +50,21 @@ pub(super) struct Holders {
 
 /// A party's shares of one sharing.
 #[derive(Debug)]
-pub(super) struct Shares {
+pub(crate) struct Shares {
     party: Party,
     path: Path,
 }
 
 /// What is evaluated, and what comes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
-pub(super) struct Point {
+pub(crate) struct Point {
     slot: Slot,
     value: Option<Value>,
 }
 
 /// A party's partial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub(super) struct Token {
+pub(crate) struct Token {
     party: Party,
     path: Path,
     point: Point,
@@ -69,7 +74,7 @@ pub(super) struct Token {
 
 impl Token {
     /// The token with so much added to it, or taken away.
-    pub(super) const fn shifted(self, by: u64, adds: bool) -> Self {
+    pub(crate) const fn shifted(self, by: u64, adds: bool) -> Self {
         let shift = if adds { self.shift.wrapping_add(by) } else { self.shift.wrapping_sub(by) };
         Self { shift, ..self }
     }
@@ -86,9 +91,9 @@ impl Holders {
     }
 }
 
-impl Ideal {
+impl<const AHEAD: bool> Ideal<AHEAD> {
     /// The sharings of a plan.
-    pub(super) fn hand(plan: &Plan, algorithm: Algorithm) -> Hand<Self> {
+    pub(crate) fn hand(plan: &Plan, algorithm: Algorithm) -> Hand<Self> {
         let weights: Arc<[u128]> =
             plan.shape.access().weights().into_iter().map(u128::from).collect();
         let holders = |path, threshold: u32| {
@@ -124,7 +129,7 @@ impl Ideal {
     }
 }
 
-impl Function for Ideal {
+impl<const AHEAD: bool> Function for Ideal<AHEAD> {
     type Committee = Holders;
     type Input = Point;
     type Partial = Token;
@@ -133,7 +138,7 @@ impl Function for Ideal {
     type OutputMessage = Point;
     type LateKeys = NoLateKeys;
     type Contents = NoContents;
-    type Foresight = NoForesight;
+    type Foresight = NothingAhead<AHEAD>;
 
     fn id(committee: &Holders) -> [u8; 32] {
         let bytes = borsh::to_vec(&(committee.path, &*committee.weights, committee.threshold));
@@ -219,7 +224,7 @@ impl Function for Ideal {
     }
 }
 
-impl Scheme for Ideal {
+impl<const AHEAD: bool> Scheme for Ideal<AHEAD> {
     type Secret = Shares;
 
     fn evaluate(shares: &Shares, point: &Point) -> Option<Token> {
@@ -249,7 +254,32 @@ impl Scheme for Ideal {
     }
 }
 
-impl Random for Ideal {
+impl<const AHEAD: bool> Foresight<Ideal<AHEAD>> for NothingAhead<AHEAD> {
+    type Preparation = ();
+    type RunningCombination = ();
+
+    const USED: bool = AHEAD;
+
+    fn foresee(committee: &Holders, parties: &BTreeSet<Party>) -> Option<()> {
+        let weight: u128 = parties.iter().map(|one| Ideal::<AHEAD>::weight(committee, *one)).sum();
+        (weight >= committee.threshold).then_some(())
+    }
+
+    fn begin(_: &Arc<()>, _: &Point) {}
+
+    fn add((): &mut (), _: &Holders, _: &BTreeMap<Party, Token>) {}
+
+    fn finish(
+        (): &(),
+        committee: &Holders,
+        point: &Point,
+        tokens: &BTreeMap<Party, Token>,
+    ) -> Result<ProvenOutput<Ideal<AHEAD>>, PartialsError> {
+        Ideal::combine(committee, point, tokens)
+    }
+}
+
+impl<const AHEAD: bool> Random for Ideal<AHEAD> {
     fn randomness(point: &Point) -> [u8; 32] {
         Sha256::digest(borsh::to_vec(point).unwrap_or_default()).into()
     }
@@ -271,7 +301,7 @@ mod tests {
     #[test]
     fn below_the_threshold_there_is_nothing_and_a_wrong_token_is_named() {
         let point = Point { slot: Slot::new(7), value: None };
-        let combine = |tokens| Ideal::combine(&holders(), &point, &tokens).map(|one| one.output);
+        let combine = |tokens| <Ideal>::combine(&holders(), &point, &tokens).map(|one| one.output);
         let below = PartialsError::BelowThreshold { got: 2, need: 3 };
         assert_eq!(combine(tokens(&[1, 2], point)), Err(below));
         assert_eq!(combine(tokens(&[0, 2], point)), Ok(point));
@@ -292,7 +322,7 @@ mod tests {
         let point = Point { slot: Slot::new(7), value: Some(Value::new([1; 32])) };
         let token = holders().right(Party::new(0), point);
         let length = borsh::to_vec(&token).unwrap().len();
-        assert_eq!(length, Ideal::partial_bytes(&holders(), Party::new(0)));
-        assert_eq!(borsh::to_vec(&point).unwrap().len(), Ideal::shown_bytes(&holders()));
+        assert_eq!(length, <Ideal>::partial_bytes(&holders(), Party::new(0)));
+        assert_eq!(borsh::to_vec(&point).unwrap().len(), <Ideal>::shown_bytes(&holders()));
     }
 }

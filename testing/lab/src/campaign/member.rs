@@ -23,38 +23,38 @@ use prefinal_engine::{self, Engine};
 
 /// What all parties agree on.
 #[derive(Clone, Debug)]
-pub(super) struct Terms {
-    pub(super) context: Context,
-    pub(super) binding: Binding,
+pub(crate) struct Terms {
+    pub(crate) context: Context,
+    pub(crate) binding: Binding,
     /// The attempt that the engine declares.
-    pub(super) declared: Option<u32>,
+    pub(crate) declared: Option<u32>,
     /// What makes a value final.
-    pub(super) finality: Finality,
+    pub(crate) finality: Finality,
     /// What is left out of the contract.
-    pub(super) without: Option<Rule>,
+    pub(crate) without: Option<Rule>,
 }
 
 /// What a party's beacon has said before, and whether that is all.
-pub(super) struct PastLife {
-    pub(super) life: Life,
-    pub(super) records: Vec<::prefinal_beacon::Record>,
+pub(crate) struct PastLife {
+    pub(crate) life: Life,
+    pub(crate) records: Vec<::prefinal_beacon::Record>,
 }
 
 /// What parties send each other.
-pub(super) enum Post<E: Engine, S: Scheme> {
+pub(crate) enum Post<E: Engine, S: Scheme> {
     Engine(E::Message),
     Beacon(::prefinal_beacon::Message<S>),
 }
 
 /// What is on a disk.
 #[derive(Clone, Debug)]
-pub(super) enum Record<R> {
+pub(crate) enum Record<R> {
     Engine(R),
     Beacon(::prefinal_beacon::Record),
 }
 
 /// What happens to a member.
-pub(super) enum Input<E: Engine, S: Scheme> {
+pub(crate) enum Input<E: Engine, S: Scheme> {
     Start,
     Received(Party, Arc<Post<E, S>>),
     Engine(E::Verdict),
@@ -64,11 +64,11 @@ pub(super) enum Input<E: Engine, S: Scheme> {
 }
 
 /// What a member wants done, in this order.
-pub(super) type Output<E, S> =
+pub(crate) type Output<E, S> =
     prefinal_protocol::Output<Record<<E as Engine>::Record>, Effect<E, S>>;
 
 /// What a member wants done, its records aside.
-pub(super) enum Effect<E: Engine, S: Scheme> {
+pub(crate) enum Effect<E: Engine, S: Scheme> {
     Send(Recipient<Party>, Post<E, S>),
     RunEngine(E::Job),
     RunBeacon(::prefinal_beacon::Job<S>),
@@ -79,7 +79,7 @@ pub(super) enum Effect<E: Engine, S: Scheme> {
 }
 
 /// Engine and beacon of one party.
-pub(super) struct Member<E: Engine, S: Scheme> {
+pub(crate) struct Member<E: Engine, S: Scheme> {
     engine: E,
     beacon: Beacon<S>,
     /// Whether votes may carry partials; those of faulty parties travel on their own, to be tampered with.
@@ -96,7 +96,7 @@ pub(super) struct Member<E: Engine, S: Scheme> {
 
 impl<E: Engine, S: Scheme> Member<E, S> {
     /// A member that goes on where its beacon's records end.
-    pub(super) fn new(
+    pub(crate) fn new(
         terms: &Terms,
         (me, hand): (Party, &Hand<S>),
         (engine, past): (E, prefinal_engine::PastVotes),
@@ -131,7 +131,7 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         Ok(Self { engine, beacon, carries, binding, breach, early, context, values, outputs })
     }
 
-    pub(super) const fn beacon(&self) -> &Beacon<S> {
+    pub(crate) const fn beacon(&self) -> &Beacon<S> {
         &self.beacon
     }
 

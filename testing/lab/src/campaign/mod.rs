@@ -18,8 +18,8 @@
 //!
 //! | function | drawn      | engine                                                        |
 //! |----------|------------|---------------------------------------------------------------|
-//! | ideal    | 49 of 50   | permissive 38 of 40; Jolteon, Malachite one each               |
-//! | real     | 1 of 50    | permissive, Malachite, Jolteon (the whole validator) alike      |
+//! | ideal    | 49 of 50   | permissive 37 of 40; each listed engine one                     |
+//! | real     | 1 of 50    | permissive and each listed engine alike; Jolteon in the whole validator |
 //!
 //! The properties that must hold are in `account` and [`super::check`]. `execution` checks that
 //! everybody reveals after the network has healed, and how much is kept. Executions run side by side on
@@ -27,14 +27,14 @@
 
 mod account;
 mod arena;
-mod board;
+pub(crate) mod board;
 mod breach;
 mod draw;
 mod execution;
 mod forge;
-mod hand;
-mod ideal;
-mod member;
+pub(crate) mod hand;
+pub(crate) mod ideal;
+pub(crate) mod member;
 mod permissive;
 mod table;
 mod tally;
@@ -315,7 +315,8 @@ fn kind_of(seed: u64) -> (EngineName, Function) {
         return (drawn(dice.below(40)), Function::Ideal);
     }
     let function = if dice.below(2) == 0 { Function::Bls } else { Function::Wvuf };
-    (drawn(dice.below(3)), function)
+    let engines = u64::try_from(engine::Name::ALL.len()).unwrap_or(u64::MAX);
+    (drawn(dice.below(engines.saturating_add(1))), function)
 }
 
 /// The first numbers are of the listed engines, one each.

@@ -53,7 +53,7 @@ impl Table<Ideal> {
     /// Tokens for everybody.
     pub(super) fn ideal(layout: &Layout) -> Result<Self, Failure> {
         let (setup, identities) = setup::found(&layout.plan, KEYS).map_err(Failure::bad_input)?;
-        let hand = Ideal::hand(&layout.plan, layout.algorithm);
+        let hand = <Ideal>::hand(&layout.plan, layout.algorithm);
         Ok(Self::new(&setup, identities.into_iter().map(Arc::new), hand))
     }
 }

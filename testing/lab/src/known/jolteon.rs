@@ -228,6 +228,63 @@ mod tests {
         assert!(matches!(job.run().outcome, Outcome::Sum(Err(culprits)) if culprits.len() == 3));
     }
 
+    /// Ideal sums are other signatures; whether there is one, and whose votes are bad, is the same.
+    fn same_but_for_sums(ideal: &Verdict, real: &Verdict) {
+        assert_eq!(ideal.job, real.job);
+        match (&ideal.outcome, &real.outcome) {
+            (Outcome::Sum(Ok(_)), Outcome::Sum(Ok(_))) => {}
+            (ideal, real) => assert_eq!(ideal, real),
+        }
+    }
+
+    #[test]
+    fn ideal_votes_are_judged_as_on_the_curve() {
+        let good = |party| (party, vote(1, party, None));
+        let bad = |party, up| (party, vote(1, party, Some(up)));
+        let cases = [
+            [good(0), good(1), good(2)],
+            [good(1), good(2), good(3)],
+            [good(0), bad(1, true), good(2)],
+            [bad(0, false), bad(1, true), good(2)],
+        ];
+        let mut ideal = super::super::IdealVotes::default();
+        for votes in cases {
+            let me = (0..4).find(|me| votes.iter().all(|(party, _)| party != me)).unwrap();
+            let job = sum(me, 1, votes);
+            // Nothing was seen, or less than that: the curve decides.
+            same_but_for_sums(&super::super::IdealVotes::default().run(&job), &job.run());
+            same_but_for_sums(&ideal.run(&job), &job.run());
+            for (party, signature) in votes {
+                if signature == good(party).1 {
+                    ideal.see(Party::new(party), &voted(1, signature));
+                }
+            }
+            same_but_for_sums(&ideal.run(&job), &job.run());
+        }
+        let holds = |ideal: &mut super::super::IdealVotes, parties, signature| {
+            let jobs = jobs(3, vec![(1, certificate(parties, signature))]);
+            let [job] = &jobs[..] else { panic!("{jobs:?}") };
+            let Outcome::Claims(failing) = ideal.run(job).outcome else { panic!("{job:?}") };
+            failing.is_empty()
+        };
+        // What stands for the sum makes a certificate of these signers, and nothing else does.
+        let (first, second) = (good(0).1, good(1).1);
+        assert!(holds(&mut ideal, [0, 1, 2], first) && !holds(&mut ideal, [0, 1, 2], second));
+        assert!(holds(&mut ideal, [1, 2, 3], second) && !holds(&mut ideal, [1, 2, 3], first));
+        // A real sum is no less valid.
+        let real = aggregate(&[0, 1, 2].map(|party| vote(1, party, None))).unwrap();
+        assert!(holds(&mut ideal, [0, 1, 2], real));
+        // Nobody is in a certificate who was not seen to vote.
+        let mut ideal = super::super::IdealVotes::default();
+        for (party, signature) in [good(0), good(1)] {
+            ideal.see(Party::new(party), &voted(1, signature));
+        }
+        assert!(!holds(&mut ideal, [0, 1, 2], first));
+        // Votes of another round are other votes.
+        let job = sum(3, 2, [good(0), good(1), good(2)]);
+        same_but_for_sums(&ideal.run(&job), &job.run());
+    }
+
     #[test]
     fn a_vote_that_was_seen_to_be_bad_spoils_nobody_elses() {
         let mut checked = CheckedVotes::default();

@@ -7,9 +7,12 @@
 //! | module    | what it holds                                         |
 //! |-----------|-------------------------------------------------------|
 //! | `jolteon` | votes of the engine, and what follows for certificates |
+//! | `ideal`   | the same questions, answered without a curve           |
 //! | `beacon`  | partials, and the output that they gave               |
 mod beacon;
+mod ideal;
 mod jolteon;
 
 pub(crate) use self::beacon::CheckedPartials;
+pub(crate) use self::ideal::IdealVotes;
 pub(crate) use self::jolteon::CheckedVotes;

@@ -5,6 +5,7 @@ use prefinal_model::properties::{AGREEMENT, Engine, TERMINATION};
 use prefinal_model::search;
 use prefinal_model::simplex::{self, Simplex};
 use prefinal_model::tendermint::{self, Tendermint};
+use prefinal_model::trantor::{self, Trantor};
 
 fn found<E: Engine + Clone>(case: &str, engine: E, property: &'static str) {
     let report = search::shortest(engine, &[property]);
@@ -57,5 +58,24 @@ fn simplex() {
     for (bug, views, property) in bugs {
         let engine = Simplex { bug: Some(bug), ..Simplex::new(Terms::WHOLE, views) };
         found(&format!("simplex, {bug:?}"), engine, property);
+    }
+}
+
+#[test]
+fn trantor() {
+    use trantor::Bug::{
+        ChangesHideCertificates, CommitAfterChange, NoChangeAfterCommit, OldCertificate,
+        SmallQuorum,
+    };
+    let bugs = [
+        (CommitAfterChange, 2, 1, AGREEMENT),
+        (ChangesHideCertificates, 2, 1, AGREEMENT),
+        (OldCertificate, 4, 1, AGREEMENT),
+        (SmallQuorum, 1, 2, AGREEMENT),
+        (NoChangeAfterCommit, 1, 1, TERMINATION),
+    ];
+    for (bug, views, twins, property) in bugs {
+        let engine = Trantor { bug: Some(bug), twins, ..Trantor::new(Terms::WHOLE, 1, views) };
+        found(&format!("trantor, {bug:?}"), engine, property);
     }
 }

@@ -19,6 +19,7 @@ use prefinal_model::jolteon::Jolteon;
 use prefinal_model::properties::Engine;
 use prefinal_model::simplex::Simplex;
 use prefinal_model::tendermint::Tendermint;
+use prefinal_model::trantor::Trantor;
 use prefinal_protocol::{Instant, Machine};
 use prefinal_weighted_rounding::Stake;
 use rand_chacha::ChaCha20Rng;
@@ -182,5 +183,14 @@ fn simplex() {
     for journal in JOURNALS {
         let tempted = Simplex::new(Terms::without(Rule::GivenUp), 3);
         walk(&tempted, &Simplex::new(Terms::with(journal), 3), Restart);
+    }
+}
+
+#[test]
+fn trantor() {
+    use prefinal_model::trantor::Action::Restart;
+    for journal in JOURNALS {
+        let tempted = Trantor::new(Terms::without(Rule::GivenUp), 2, 2);
+        walk(&tempted, &Trantor::new(Terms::with(journal), 2, 2), Restart);
     }
 }

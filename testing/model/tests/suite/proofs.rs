@@ -7,6 +7,7 @@ use prefinal_model::properties::Engine;
 use prefinal_model::search;
 use prefinal_model::simplex::Simplex;
 use prefinal_model::tendermint::Tendermint;
+use prefinal_model::trantor::Trantor;
 
 /// A model that visits less than it did has lost something.
 fn holds<E: Engine>(name: &str, engine: E, states: usize) {
@@ -42,6 +43,24 @@ fn simplex() {
     holds("simplex, 2 views, twins", Simplex::new(Terms::WHOLE, 2), 35_026);
 }
 
+#[test]
+fn trantor_with_twins() {
+    let engine = Trantor { twins: 2, ..Trantor::new(Terms::WHOLE, 1, 2) };
+    holds("trantor, 2 views, twins", engine, 6_495);
+}
+
+#[test]
+fn trantor_of_three_views() {
+    holds("trantor, 3 views", Trantor::new(Terms::WHOLE, 1, 3), 433_340);
+}
+
+/// Two heights are open at a time. The one behind is not given up here; that takes 86 seconds, see the crate.
+#[test]
+fn trantor_with_two_heights() {
+    let engine = Trantor { behind: 1, ..Trantor::new(Terms::WHOLE, 2, 2) };
+    holds("trantor, 2 heights", engine, 62_970);
+}
+
 /// Any party may restart at any time, from the whole journal or from the oldest copy of it. What rule 5
 /// alone keeps back then is in `rules`: without it the same restarts leak.
 #[test]
@@ -52,6 +71,7 @@ fn restarts_from_an_older_copy() {
             sound("jolteon", Jolteon { twins: 1, ..Jolteon::new(terms, 2) }),
             sound("simplex", Simplex { twins: 1, ..Simplex::new(terms, 2) }),
             sound("tendermint", Tendermint::new(terms, 2)),
+            sound("trantor", Trantor::new(terms, 1, 2)),
         ]
     });
     let [known, whole, put_back] = visited;

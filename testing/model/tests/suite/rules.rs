@@ -1,17 +1,17 @@
 //! The contract without one rule: what breaks, in which engine, and where the rule has nothing to do.
 //!
-//! | rule       | Tendermint | Jolteon     | Simplex     |
-//! |------------|------------|-------------|-------------|
-//! | 1          | one output | one output  | one output  |
-//! | 2          | no leak    |             |             |
-//! | 3          |            | no leak     | no leak     |
-//! | 4          |            | no leak     | no leak     |
-//! | 4, later   |            | no leak     | no leak     |
-//! | 5          |            | no leak     | no leak     |
-//! | 6          | termination | termination | termination |
-//! | 7          | no leak    |             |             |
-//! | 8          |            | termination | termination |
-//! | 9          | no leak    | no leak     | no leak     |
+//! | rule       | Tendermint | Jolteon     | Simplex     | Trantor     |
+//! |------------|------------|-------------|-------------|-------------|
+//! | 1          | one output | one output  | one output  | one output  |
+//! | 2          | no leak    |             |             | no leak     |
+//! | 3          |            | no leak     | no leak     |             |
+//! | 4          |            | no leak     | no leak     | no leak     |
+//! | 4, later   |            | no leak     | no leak     | no leak     |
+//! | 5          |            | no leak     | no leak     | no leak     |
+//! | 6          | termination | termination | termination | termination |
+//! | 7          | no leak    |             |             | no leak     |
+//! | 8          |            | termination | termination | termination |
+//! | 9          | no leak    | no leak     | no leak     | no leak     |
 use std::num::NonZeroUsize;
 
 use prefinal_contract::Rule;
@@ -21,6 +21,7 @@ use prefinal_model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT, 
 use prefinal_model::search::{self, Report};
 use prefinal_model::simplex::Simplex;
 use prefinal_model::tendermint::Tendermint;
+use prefinal_model::trantor::Trantor;
 
 fn breaks(case: &str, report: &Report, property: &str) {
     println!("{case}: {report}");
@@ -85,6 +86,22 @@ fn simplex() {
 }
 
 #[test]
+fn trantor() {
+    let cases = [
+        Some(ONE_OUTPUT),
+        Some(NO_LEAK),
+        None,
+        Some(NO_LEAK),
+        Some(NO_LEAK),
+        Some(TERMINATION),
+        Some(NO_LEAK),
+        Some(TERMINATION),
+        Some(NO_LEAK),
+    ];
+    matrix("trantor", |terms| Trantor::new(terms, 1, 2), cases);
+}
+
+#[test]
 fn rule_4_is_about_later_views_too() {
     let terms = Terms { without: Some(Omission::LaterViews), ..Terms::WHOLE };
     let report = search::shortest(Jolteon::new(terms, 2), &[NO_LEAK]);
@@ -92,6 +109,9 @@ fn rule_4_is_about_later_views_too() {
     // A party remembers one view, the latest that it gave up.
     let report = search::shortest(Simplex::new(terms, 2), &[NO_LEAK]);
     breaks("simplex without later views in rule 4", &report, NO_LEAK);
+    // It gave this height up, and then a later height, and the certificate of this one arrives.
+    let report = search::shortest(Trantor::new(terms, 2, 2), &[NO_LEAK]);
+    breaks("trantor without later views in rule 4", &report, NO_LEAK);
 }
 
 /// What leaks is the output of a block that another one wins over, within the same two views.
@@ -104,6 +124,11 @@ fn chains_leak_outputs_of_orphans() {
         let engine = Simplex { twins: 1, ..Simplex::new(Terms::without(rule), 2) };
         let report = search::shortest(engine, &[NO_CONTRADICTION]);
         breaks(&format!("simplex without {rule}"), &report, NO_CONTRADICTION);
+    }
+    for rule in [Rule::GivenUp, Rule::Durable] {
+        let report =
+            search::shortest(Trantor::new(Terms::without(rule), 1, 2), &[NO_CONTRADICTION]);
+        breaks(&format!("trantor without {rule}"), &report, NO_CONTRADICTION);
     }
 }
 

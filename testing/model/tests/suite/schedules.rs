@@ -7,6 +7,7 @@ use prefinal_model::jolteon::{self, Jolteon};
 use prefinal_model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT};
 use prefinal_model::simplex::{self, Simplex};
 use prefinal_model::tendermint::{self, Tendermint};
+use prefinal_model::trantor::{self, Trantor};
 
 const A: usize = 0;
 const B: usize = 1;
@@ -209,5 +210,70 @@ fn simplex_ancestors_and_notarizations_after_a_nullify() {
     for (rule, steps, idle) in [(Rule::GivenUp, late, 1), (Rule::Direct, implied, 0)] {
         let engine = |terms| Simplex::new(terms, 3);
         needed(Terms::without(rule), engine, &steps, [0, idle], &LEAK);
+    }
+}
+
+/// Two heights are open. A commits a block at height 1; B and C ask for another view before they see that
+/// it is prepared, and skip it. B then gives height 2 up as well. The certificate of height 1 reaches B.
+/// Its partial would be the third, for a block that is not final: B must remember that it gave height 1
+/// up, although a later height came after that.
+#[test]
+fn trantor_certificate_after_a_view_change() {
+    use trantor::Action::{Change, Commit, Late, Prepare};
+    let skip = 2;
+    let start = [
+        Prepare(A, 1, 0, 0),
+        Prepare(B, 1, 0, 0),
+        // Height 2 is open all the time, and goes its own way.
+        Prepare(A, 2, 0, 0),
+        Prepare(C, 2, 0, 0),
+        Commit(A, 1, 0),
+        Change(B, 1, 1),
+        Change(C, 1, 1),
+        Commit(C, 2, 0),
+        Prepare(B, 1, 1, skip),
+        Prepare(C, 1, 1, skip),
+        Commit(B, 1, 1),
+        Commit(C, 1, 1),
+    ];
+    let engine = |terms| Trantor::new(terms, 2, 2);
+    let late: Vec<_> = start.into_iter().chain([Late(B, 1, 0)]).collect();
+    needed(Terms::without(Rule::GivenUp), engine, &late, [0, 1], &LEAK);
+    let later: Vec<_> = start.into_iter().chain([Change(B, 2, 1), Late(B, 1, 0)]).collect();
+    let terms = Terms { without: Some(Without::LaterViews), ..Terms::WHOLE };
+    needed(terms, engine, &later, [0, 1], &LEAK);
+}
+
+/// As Tendermint's: partials of two views add up to a quorum of neither.
+#[test]
+fn trantor_cross_view_leak() {
+    use trantor::Action::{Change, Commit, Prepare};
+    let (v, skip) = (0, 2);
+    let steps = [
+        // View 0: A commits v.
+        Prepare(A, 1, 0, v),
+        Prepare(B, 1, 0, v),
+        Commit(A, 1, 0),
+        // View 1: D gathers a certificate to skip, and hides it.
+        Change(B, 1, 1),
+        Change(C, 1, 1),
+        Prepare(B, 1, 1, skip),
+        Prepare(C, 1, 1, skip),
+        // View 2: A names v, and it is proposed again. Only B commits it.
+        Change(A, 1, 2),
+        Change(C, 1, 2),
+        Prepare(A, 1, 2, v),
+        Prepare(C, 1, 2, v),
+        Commit(B, 1, 2),
+        // View 3: D shows the certificate of view 1 to A and C, which have committed nothing later.
+        Change(A, 1, 3),
+        Change(C, 1, 3),
+        Prepare(A, 1, 3, skip),
+        Prepare(C, 1, 3, skip),
+        Commit(A, 1, 3),
+        Commit(C, 1, 3),
+    ];
+    for rule in [Rule::OneView, Rule::NoView] {
+        needed(Terms::without(rule), |terms| Trantor::new(terms, 1, 4), &steps, [0, 0], &LEAK);
     }
 }

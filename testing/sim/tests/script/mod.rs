@@ -90,6 +90,8 @@ pub(crate) struct Stage {
     pub(crate) input_cost: Duration,
     pub(crate) stubborn: bool,
     pub(crate) note_boots: bool,
+    /// Bytes in a message, for each unit of its number.
+    pub(crate) unit: u64,
 }
 
 impl Host for Stage {
@@ -107,6 +109,10 @@ impl Host for Stage {
 
     fn first_input(&mut self, _: Seat) -> Option<Input> {
         self.note_boots.then(|| Input::Acts(Vec::new()))
+    }
+
+    fn encoded_len(&mut self, message: &u32) -> u64 {
+        self.unit * u64::from(*message)
     }
 
     fn received(&mut self, _: Seat, from: Seat, message: &u32) -> Input {

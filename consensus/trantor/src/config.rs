@@ -1,0 +1,322 @@
+//! The committee: members, stake, both quorums, and the order of primaries.
+//!
+//! | quorum | stake                  | what it shows                                                  |
+//! |--------|------------------------|----------------------------------------------------------------|
+//! | strong | more than two thirds   | two of them share an honest party: decides, changes views       |
+//! | weak   | more than one third    | an honest party is in it: worth believing, worth joining        |
+//!
+//! Both are counted exactly. Every signature is on the committee's *context*, a hash of chain, epoch and
+//! all members with their stake. So a statement made in one committee does not count in another.
+use core::time::Duration;
+
+use ::prefinal_engine::Pace;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::bls::min_sig::PublicKey;
+use prefinal_crypto_core::certificate::{Elector, Electorate, ElectorateError, Signers};
+use prefinal_crypto_core::context::Context;
+use prefinal_crypto_core::verified::Verified;
+use prefinal_protocol::{Value, View};
+use prefinal_weighted_rounding::Stake;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::mempool::BatchLimits;
+
+/// Largest number of members of a committee.
+pub const MAX_MEMBERS: usize = 1 << 16;
+
+/// A member. The proof of possession of its key is checked, because keys are added up.
+pub type Member = ::prefinal_engine::Member<Verified<PublicKey>>;
+
+/// Configuration that an engine is started with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The chain and the epoch of its committee.
+    pub context: Context,
+    /// The member that this engine belongs to.
+    pub me: Party,
+    /// All members. The position in the list is the [`Party`].
+    pub members: Vec<Member>,
+    /// How long a height may stay undecided after its leader could have proposed. Each further view of
+    /// the height doubles it.
+    pub timeout: Duration,
+    /// When a leader may propose at a height.
+    pub pace: Pace,
+    /// How long a decided block may be missing before a peer is asked for it.
+    pub fetch_after: Duration,
+    /// Limit of the transactions in a block, in bytes.
+    pub max_block_bytes: usize,
+    /// Most transactions in a batch.
+    pub max_transactions: usize,
+    /// How long a transaction waits for others to fill its batch.
+    pub batch_timeout: Duration,
+}
+
+impl Config {
+    /// A configuration with default settings: timeout one second, no pause, blocks of 4 MiB, batches of
+    /// 2048 transactions that wait 20 milliseconds.
+    #[must_use]
+    pub const fn new(context: Context, me: Party, members: Vec<Member>) -> Self {
+        Self {
+            context,
+            me,
+            members,
+            timeout: Duration::from_secs(1),
+            pace: Pace::NONE,
+            fetch_after: Duration::from_millis(50),
+            max_block_bytes: 4 << 20,
+            max_transactions: 2048,
+            batch_timeout: Duration::from_millis(20),
+        }
+    }
+}
+
+impl Config {
+    /// The limits of batches: one is no larger than a block.
+    pub(crate) const fn batch_limits(&self) -> BatchLimits {
+        BatchLimits {
+            max_transactions: self.max_transactions,
+            max_bytes: self.max_block_bytes,
+            batch_timeout: self.batch_timeout,
+        }
+    }
+}
+
+/// Why an engine cannot be started from a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The committee has no members, or too many.
+    #[error("committee has {got} members, it needs 1 to {MAX_MEMBERS}")]
+    Size {
+        /// Number of members.
+        got: usize,
+    },
+    /// The members do not make an electorate: their stakes or keys are refused.
+    #[error(transparent)]
+    Electorate(#[from] ElectorateError),
+    /// The engine's party is not in the committee.
+    #[error("{me} is not among the {members} members")]
+    NotAMember {
+        /// The engine's party.
+        me: Party,
+        /// Number of members.
+        members: usize,
+    },
+    /// The secret key is another member's, or no member's.
+    #[error("secret key does not belong to {me}")]
+    WrongKey {
+        /// The engine's party.
+        me: Party,
+    },
+    /// The timeout is zero, so a view would end when it begins.
+    #[error("timeout is zero, a view takes time")]
+    Timeout,
+    /// The limit of a block is zero, or more than fits in a frame.
+    #[error("max_block_bytes is {got}, it must be 1 to {most}", most = u32::MAX)]
+    BlockBytes {
+        /// The limit that was asked for.
+        got: usize,
+    },
+}
+
+impl ConfigError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Size { .. } => "too-many-parties",
+            Self::Electorate(error) => error.code(),
+            Self::NotAMember { .. } => "not-a-member",
+            Self::WrongKey { .. } => "other-signing-key",
+            Self::Timeout | Self::BlockBytes { .. } => "invalid-value",
+        }
+    }
+}
+
+/// The members of a committee: their keys and stakes, and the context that they sign. The engine and
+/// its jobs share it.
+#[derive(Clone, Debug)]
+pub struct Replicas {
+    context: [u8; 32],
+    electorate: Electorate<MinSig>,
+    /// The same members, with the weak quorum.
+    weak: Electorate<MinSig>,
+    stakeholders: Vec<Party>,
+}
+
+impl Replicas {
+    /// Checks the members and computes the context.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says what is wrong.
+    pub fn new(context: &Context, members: Vec<Member>) -> Result<Self, ConfigError> {
+        let size = members.len();
+        if size == 0 || size > MAX_MEMBERS {
+            return Err(ConfigError::Size { got: size });
+        }
+        let mut hash = Sha256::new()
+            .chain_update(b"prefinal/trantor/v1/committee")
+            .chain_update(context.to_bytes());
+        let mut stakeholders = Vec::new();
+        for (party, member) in (0_u32..).map(Party::new).zip(&members) {
+            hash.update(member.key.get().to_bytes());
+            hash.update(member.stake.get().to_be_bytes());
+            if member.stake.get() > 0 {
+                stakeholders.push(party);
+            }
+        }
+        let elector = |Member { key, stake }| Elector { key, stake: stake.get() };
+        let electors: Vec<_> = members.into_iter().map(elector).collect();
+        let electorate = Electorate::more_than_two_thirds(electors.clone())?;
+        let weak = Electorate::with_quorum(electors, electorate.total() / 3 + 1)?;
+        Ok(Self { context: hash.finalize().into(), electorate, weak, stakeholders })
+    }
+
+    /// The committee's context. Every signed statement and every name starts with it.
+    #[must_use]
+    pub const fn context(&self) -> &[u8; 32] {
+        &self.context
+    }
+
+    /// The bytes that a member signs about a value in a view: context, height, attempt, value. The
+    /// domain of the signature says what it states, see [`Stage::domain`](crate::Stage::domain).
+    #[must_use]
+    pub fn statement(&self, view: View, value: Value) -> Vec<u8> {
+        [&self.prefix(view)[..], &value.to_bytes()].concat()
+    }
+
+    /// The bytes that a member signs when it asks for a view: context, height, attempt, and the attempt
+    /// in which it was prepared, plus one.
+    #[must_use]
+    pub fn change_statement(&self, view: View, prepared: Option<u32>) -> Vec<u8> {
+        let prepared = prepared.map_or(0, |attempt| u64::from(attempt) + 1);
+        [&self.prefix(view)[..], &prepared.to_be_bytes()].concat()
+    }
+
+    fn prefix(&self, view: View) -> Vec<u8> {
+        let (slot, attempt) = (view.slot.get().to_be_bytes(), view.attempt.to_be_bytes());
+        [&self.context[..], &slot, &attempt].concat()
+    }
+
+    /// Number of members.
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        self.electorate.len()
+    }
+
+    /// The stake of all members.
+    #[must_use]
+    pub const fn total(&self) -> Stake {
+        Stake::new(self.electorate.total())
+    }
+
+    /// The member, if there is one.
+    #[must_use]
+    pub fn member(&self, party: Party) -> Option<&Elector<MinSig>> {
+        self.electorate.elector(party)
+    }
+
+    /// The stake of a party; zero if it is no member.
+    #[must_use]
+    pub fn stake(&self, party: Party) -> u128 {
+        self.member(party).map_or(0, |member| member.stake)
+    }
+
+    /// The electorate of these members, which checks certificates.
+    #[must_use]
+    pub const fn electorate(&self) -> &Electorate<MinSig> {
+        &self.electorate
+    }
+
+    /// The electorate of these members with the weak quorum, which checks that batches are available.
+    #[must_use]
+    pub const fn weak(&self) -> &Electorate<MinSig> {
+        &self.weak
+    }
+
+    /// The members with stake, in order. They alone may lead.
+    #[must_use]
+    pub fn stakeholders(&self) -> &[Party] {
+        &self.stakeholders
+    }
+
+    /// The primary of a later view: the members with stake take turns, starting behind the leader.
+    #[must_use]
+    pub fn successor(&self, leader: Party, attempt: u32) -> Option<Party> {
+        let at = self.stakeholders.binary_search(&leader).unwrap_or_default();
+        let turn = at.checked_add(usize::try_from(attempt).ok()?)?;
+        self.stakeholders.get(turn.checked_rem(self.stakeholders.len())?).copied()
+    }
+
+    /// These members as a bitmap. Parties that are no members are left out.
+    pub(crate) fn signers(&self, parties: impl IntoIterator<Item = Party>) -> Signers {
+        let members = parties.into_iter().filter(|party| self.member(*party).is_some());
+        Signers::new(self.size(), members).unwrap_or_default()
+    }
+
+    /// Whether this stake is more than two thirds of all.
+    #[must_use]
+    pub const fn is_strong(&self, stake: u128) -> bool {
+        stake >= self.electorate.quorum()
+    }
+
+    /// Whether this stake is more than one third of all.
+    #[must_use]
+    pub const fn is_weak(&self, stake: u128) -> bool {
+        stake >= self.weak.quorum()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::tests::{context, members};
+
+    fn committee(stakes: &[u128]) -> Result<Replicas, ConfigError> {
+        Replicas::new(&context(0), members(stakes))
+    }
+
+    #[test]
+    fn quorums_are_the_least_stake_above_their_thirds() {
+        for total in 1..200_u128 {
+            let committee = committee(&[total]).unwrap();
+            let least = |is: &dyn Fn(u128) -> bool| (0..=total).find(|stake| is(*stake)).unwrap();
+            let strong = least(&|stake| committee.is_strong(stake));
+            let weak = least(&|stake| committee.is_weak(stake));
+            assert!(3 * strong > 2 * total && 3 * (strong - 1) <= 2 * total, "{total}");
+            assert!(3 * weak > total && 3 * (weak - 1) <= total, "{total}");
+        }
+    }
+
+    #[test]
+    fn committees_that_cannot_work_are_refused() {
+        assert_eq!(committee(&[]).unwrap_err(), ConfigError::Size { got: 0 });
+        assert_eq!(committee(&[0, 0]).unwrap_err(), ElectorateError::NoStake.into());
+        let mut twins = members(&[1, 1]);
+        twins[1].key = twins[0].key;
+        let repeated = ElectorateError::RepeatedKey { at: Party::new(1), earlier: Party::new(0) };
+        assert_eq!(Replicas::new(&context(0), twins).unwrap_err(), repeated.into());
+    }
+
+    #[test]
+    fn every_stakeholder_is_primary_in_one_of_as_many_views_and_nobody_else() {
+        let committee = committee(&[3, 0, 5, 1]).unwrap();
+        let turns = |leader| {
+            let turn = |attempt| committee.successor(Party::new(leader), attempt).unwrap().get();
+            [0, 1, 2, 3].map(turn)
+        };
+        assert_eq!(turns(2), [2, 3, 0, 2]);
+        assert_eq!(turns(0), [0, 2, 3, 0]);
+    }
+
+    #[test]
+    fn the_context_binds_chain_and_stake() {
+        let one = committee(&[1, 2]).unwrap();
+        assert_ne!(one.context(), committee(&[2, 1]).unwrap().context());
+        let other = Replicas::new(&context(1), members(&[1, 2])).unwrap();
+        assert_ne!(one.context(), other.context());
+    }
+}

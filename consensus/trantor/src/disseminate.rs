@@ -1,0 +1,229 @@
+//! Spreading batches: send, store, acknowledge, certify; and what waits for a block.
+//!
+//! ```text
+//! author   batch ──► all        as soon as one is due, whatever is being ordered
+//! all      ack ──► author       when it is durable here
+//! author   certificate          of a weak quorum of acks, into the buffer
+//! leader   block                of all certificates that fit, when it proposes
+//! ```
+//! The buffer is bounded: an author with [`BUFFER`](crate::store::BUFFER) batches on the way takes no more
+//! from its mempool, which then tells its submitters that it is busy. A party that does not lead passes its
+//! certificates on to a leader, another one in each epoch.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_protocol::{Instant, Recipient};
+
+use crate::batch::{Acks, AvailabilityCertificate, Batch, BatchId, BatchLabel, LIFETIME};
+use crate::block::Transaction;
+use crate::certificate::MultiSignature;
+use crate::engine::{Effect, Pending, Trantor};
+use crate::fault::Fault;
+use crate::job::Work;
+use crate::message::{MAX_BATCHES, Message};
+use crate::records::Record;
+use crate::store::Spreading;
+
+impl Trantor {
+    pub(crate) fn submit(&mut self, now: Instant, transaction: Transaction) {
+        if self.ordered.has(&transaction) {
+            return;
+        }
+        match self.mempool.submit(now, self.me, transaction) {
+            Ok(()) | Err(crate::mempool::SubmitError::Known) => {}
+            Err(refusal) => self.effect(Effect::Refused(refusal)),
+        }
+    }
+
+    pub(crate) fn spreads_at(&self) -> Option<Instant> {
+        let due = self.mempool.due().filter(|_| self.store.may_spread(self.me));
+        let again = self.store.spreading.values().map(|spreading| spreading.again).min();
+        [due, again].into_iter().flatten().min()
+    }
+
+    /// Spreads the batches that are due, and again those that were not acknowledged in time.
+    pub(crate) fn spread(&mut self, now: Instant) {
+        while self.store.may_spread(self.me) {
+            let Some(transactions) = self.mempool.batch(now) else { break };
+            self.make_batch(now, transactions);
+        }
+        let timeout = self.timing.timeout;
+        let mut again = Vec::new();
+        for (id, spreading) in &mut self.store.spreading {
+            if spreading.again <= now {
+                spreading.again = now + timeout;
+                again.push(*id);
+            }
+        }
+        for id in again {
+            if let Some(batch) = self.store.get(id).cloned() {
+                self.send(Recipient::All, Message::Batch(Box::new(batch)));
+            }
+        }
+    }
+
+    fn make_batch(&mut self, now: Instant, transactions: Vec<Transaction>) {
+        let batch = Batch::new(self.me, self.next.after(LIFETIME), transactions);
+        if self.store.insert(batch.clone()) {
+            self.keep(Record::Batch(batch.clone()));
+        }
+        self.spread_batch(now, batch);
+    }
+
+    /// Gives up batches that were not ordered in their time. Those of this party are spread once more.
+    pub(crate) fn expire(&mut self, now: Instant) {
+        for batch in self.store.expire(self.unreported, self.me) {
+            let fresh = batch.transactions().iter().filter(|one| !self.ordered.has(one));
+            let fresh: Vec<Transaction> = fresh.cloned().collect();
+            if !fresh.is_empty() {
+                self.make_batch(now, fresh);
+            }
+        }
+    }
+
+    /// Sends a batch of this party that is durable here, and counts its own acknowledgement.
+    pub(crate) fn spread_batch(&mut self, now: Instant, batch: Batch) {
+        let label = batch.label();
+        let own = self.sign_ack(&label);
+        let again = now + self.timing.timeout;
+        let spreading = Spreading { acks: Acks::new(), checking: false, again };
+        self.store.spreading.insert(label.id, spreading);
+        self.send(Recipient::All, Message::Batch(Box::new(batch)));
+        self.count_ack(self.me, label, own);
+    }
+
+    fn sign_ack(&self, label: &BatchLabel) -> Signature {
+        self.secret.sign(BatchLabel::domain(), &label.statement(&self.committee))
+    }
+
+    /// A peer spreads a batch: stores it within the peer's allowance, then acknowledges it.
+    pub(crate) fn receive_batch(&mut self, from: Party, batch: Batch) {
+        let author = batch.author();
+        if author != from {
+            self.accuse(from, Fault::ForeignBatch { author });
+            return;
+        }
+        let label = batch.label();
+        let last = self.next.after(LIFETIME.saturating_mul(2));
+        if label.until < self.next || label.until > last {
+            return;
+        }
+        if !self.store.has(&label) {
+            if !self.store.has_room(author, batch.bytes()) || !self.store.insert(batch.clone()) {
+                return;
+            }
+            self.keep(Record::Batch(batch));
+        }
+        let signature = self.sign_ack(&label);
+        self.send(Recipient::One(from), Message::Ack(label, signature));
+    }
+
+    /// Counts an acknowledgement of a batch of this party, and has the sum checked when it suffices.
+    pub(crate) fn count_ack(&mut self, from: Party, label: BatchLabel, signature: Signature) {
+        let known = self.store.get(label.id).is_some_and(|batch| batch.label() == label);
+        let Some(spreading) = self.store.spreading.get_mut(&label.id).filter(|_| known) else {
+            return;
+        };
+        spreading.acks.entry(from).or_insert(signature);
+        self.sum_acks(label);
+    }
+
+    fn sum_acks(&mut self, batch: BatchLabel) {
+        let committee = Arc::clone(&self.committee);
+        let Some(spreading) = self.store.spreading.get_mut(&batch.id) else { return };
+        let stake = spreading.acks.keys().map(|party| committee.stake(*party));
+        if spreading.checking || !committee.is_weak(stake.fold(0, u128::saturating_add)) {
+            return;
+        }
+        spreading.checking = true;
+        let acks = spreading.acks.clone();
+        let parties = acks.keys().copied().collect();
+        self.check(Work::Acks { batch, acks }, Pending::Acks { batch, parties });
+    }
+
+    /// The acknowledgements of a batch were added up.
+    pub(crate) fn summed_acks(
+        &mut self,
+        batch: BatchLabel,
+        parties: Vec<Party>,
+        sum: Result<Signature, BTreeSet<Party>>,
+    ) {
+        match sum {
+            Ok(signature) => {
+                self.store.spreading.remove(&batch.id);
+                let signers = self.committee.signers(parties);
+                let acks = MultiSignature { signers, signature };
+                let certificate = AvailabilityCertificate { batch, acks };
+                self.store.buffer(self.me, certificate.clone());
+                self.pass_on(vec![certificate]);
+            }
+            Err(culprits) => {
+                if let Some(spreading) = self.store.spreading.get_mut(&batch.id) {
+                    spreading.checking = false;
+                    spreading.acks.retain(|party, _| !culprits.contains(party));
+                }
+                for party in &culprits {
+                    self.accuse(*party, Fault::BadAck { batch: batch.id });
+                }
+                // A failing sum without culprits would fail again.
+                if !culprits.is_empty() {
+                    self.sum_acks(batch);
+                }
+            }
+        }
+    }
+
+    /// Takes certificates that are valid from a peer that does not lead.
+    pub(crate) fn accept_certificates(&mut self, from: Party, all: Vec<AvailabilityCertificate>) {
+        for certificate in all {
+            self.store.buffer(from, certificate);
+        }
+    }
+
+    /// A party that does not lead passes certificates on to a leader, another one in each epoch.
+    pub(crate) fn pass_on(&mut self, mut certificates: Vec<AvailabilityCertificate>) {
+        let leaders = self.schedule.leaders();
+        if leaders.contains(&self.me) || certificates.is_empty() {
+            return;
+        }
+        let turn = self.schedule.epoch().saturating_add(u64::from(self.me.get()));
+        let turn = turn.checked_rem(u64::try_from(leaders.len()).unwrap_or(u64::MAX));
+        let leader = turn.and_then(|turn| leaders.get(usize::try_from(turn).ok()?)).copied();
+        certificates.truncate(MAX_BATCHES);
+        if let Some(leader) = leader {
+            self.send(Recipient::One(leader), Message::Certificates(certificates));
+        }
+    }
+
+    /// Answers a peer that misses a batch.
+    pub(crate) fn serve_batch(&mut self, now: Instant, from: Party, id: BatchId) {
+        let Some(batch) = self.store.get(id).cloned() else { return };
+        if self.fetch.may_serve(from, now) {
+            self.send(Recipient::One(from), Message::BatchResponse(Box::new(batch)));
+        }
+    }
+
+    /// A batch of a decided block arrived.
+    pub(crate) fn take_batch(&mut self, now: Instant, batch: Batch) {
+        let id = batch.id();
+        if !self.fetch.is_wanted(&crate::fetch::Item::Batch(id)) {
+            return;
+        }
+        if self.store.insert(batch.clone()) {
+            self.keep(Record::Batch(batch));
+        }
+        self.fetch.found(&crate::fetch::Item::Batch(id));
+        self.report(now);
+    }
+
+    /// Spreads this party's batches of earlier lives again, for its acknowledgements are lost.
+    pub(crate) fn spread_again(&mut self, now: Instant) {
+        for id in self.store.waiting_of(self.me) {
+            if let Some(batch) = self.store.get(id).cloned() {
+                self.spread_batch(now, batch);
+            }
+        }
+    }
+}

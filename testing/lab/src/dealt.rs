@@ -1,0 +1,456 @@
+//! The latency experiment of committees whose keys were dealt before the run, for more parties than can generate
+//! keys in a simulation.
+//!
+//! What a run computes grows with the committee of `n` parties and `W` shares, `W` about in proportion to `n`:
+//!
+//! | work                                   | of all parties together, for each slot or once    | here                     |
+//! |----------------------------------------|---------------------------------------------------|--------------------------|
+//! | dealing, judging, opening shares        | `n·W` multiplications each, once                   | not there                |
+//! | signatures on votes                    | `n`                                               | real                     |
+//! | checks of votes that all receive        | `n²`, each checked once by the host (`known`)      | ideal: looked up          |
+//! | sums of votes                           | `n²` additions                                    | ideal: none              |
+//! | partials: evaluated, checked, combined  | `W`, `n·W`, `n·W`                                  | ideal: looked up          |
+//! | messages: votes, order votes, partials  | `n²` deliveries, one copy of each                  | as they are              |
+//!
+//! The function is [`Ideal`], signatures of votes are ideal where the engine allows it
+//! ([`ReadableEngine::idealize`]), and both cost and weigh what the real ones cost and weigh in virtual time. So waits
+//! are those of the real ones, to the nanosecond: a test compares them.
+//!
+//! The experiment with its key generation is in [`crate::latency`].
+
+use std::marker::PhantomData;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::prefinal_beacon::{Binding, Function, Life, Message, Path, Random, Scheme, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Instant, Recipient};
+use prefinal_sim::{Host, Network, Seat, Simulation, Step, Stop};
+
+use crate::campaign::hand::Hand;
+use crate::campaign::ideal::Ideal;
+use crate::campaign::member::{Effect, Input, Member, PastLife, Post, Record, Terms};
+use crate::committee::{Prices, Subject};
+use crate::failure::Failure;
+use crate::known::CheckedPartials;
+use crate::latency::{INSTANT, KEPT, Outcome, PATIENCE};
+use crate::legible::{ReadableEngine, partial_in};
+use crate::priced::Priced;
+use crate::prices::{Bill, heaviest};
+use crate::seating::Seating;
+use prefinal_engine::Engine;
+use prefinal_validator::setup::{self, Algorithm, Identity, Plan, Setup};
+
+/// Bytes around a message in a validator's message and in its frame: length, kind, epoch.
+const AROUND: usize = 4 + 1 + 8;
+
+/// The run that is simulated, beside the committee.
+pub struct World {
+    /// The price of work.
+    pub prices: Prices,
+    /// The links between the parties.
+    pub network: Network,
+    /// Cores of each party.
+    pub cores: std::num::NonZeroU32,
+    /// Seed of the simulation. Everything that varies on the links follows from it.
+    pub seed: u64,
+    /// Number of slots that get a value.
+    pub slots: u64,
+}
+
+/// A committee with dealt keys that evaluates the function `F` at the prices of `S`.
+struct Committee<F: Scheme, S> {
+    setup: Arc<Setup>,
+    identities: Arc<[Arc<Identity>]>,
+    hands: [Arc<Hand<F>>; 2],
+    /// Whether signatures on votes are ideal too.
+    ideal: bool,
+    priced: PhantomData<fn() -> S>,
+}
+
+/// Runs the slow path alone and both paths of a committee whose cryptography is ideal, and priced as that of `S`.
+///
+/// # Errors
+/// If the plan's parts do not fit together, or if parties disagree or do not finish.
+pub fn both<S: Priced, E: Subject>(
+    plan: &Plan,
+    keys: u64,
+    world: &World,
+) -> Result<(Outcome, Outcome), Failure> {
+    let (setup, identities) = setup::found(plan, keys).map_err(Failure::bad_input)?;
+    let hand = |algorithm| Arc::new(Ideal::<true>::hand(plan, algorithm));
+    let committee = Committee::<_, S> {
+        setup: Arc::new(setup),
+        identities: identities.into_iter().map(Arc::new).collect(),
+        hands: [Algorithm::Slow, Algorithm::Fast].map(hand),
+        ideal: true,
+        priced: PhantomData,
+    };
+    let committee = &committee;
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| committee.run::<E>(Algorithm::Slow, world));
+        let fast = committee.run::<E>(Algorithm::Fast, world);
+        let ended = |_| Failure::Disagreement("the slow run ended in a panic".to_owned());
+        let slow = slow.join().map_err(ended)?;
+        Ok((slow?, fast?))
+    })
+}
+
+impl<F: Scheme + Random, S: Priced> Committee<F, S> {
+    fn run<E: Subject>(&self, algorithm: Algorithm, world: &World) -> Result<Outcome, Failure> {
+        let host = self.host::<E>(algorithm, world.prices)?;
+        let seats = host.seating.count();
+        let mut around = prefinal_sim::Setup::new(seats, world.seed, world.network.clone());
+        around.cores = world.cores;
+        let mut simulation = Simulation::new(host, around).map_err(Failure::bad_input)?;
+        let mut outcome = Outcome::default();
+        let wanted = world.slots.saturating_mul(u64::from(seats));
+        let (mut got, mut stop) = (0_u64, Stop::Watcher);
+        while got < wanted && stop == Stop::Watcher {
+            let mut noted = 0_u64;
+            stop = simulation.run_watching(Instant::at(PATIENCE), |note| {
+                got += u64::from(matches!(note.event, Fact::Revealed { .. }));
+                noted += 1;
+                let enough = got >= wanted || noted >= KEPT;
+                if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            for note in simulation.take_notes() {
+                let party = Party::new(note.seat.get());
+                match note.event {
+                    Fact::Finalized(slot) => outcome.finalized(slot, party, note.at),
+                    Fact::Revealed { slot, path, randomness } => {
+                        outcome.revealed(slot, party, (path, randomness), note.at)?;
+                    }
+                    Fact::Wrong(what) => {
+                        return Err(Failure::Disagreement(format!("{party}: {what}")));
+                    }
+                }
+            }
+        }
+        if got < wanted {
+            let what = format!("{got} of {wanted} values after {stop:?}");
+            return Err(Failure::Disagreement(what));
+        }
+        outcome.close();
+        for member in (0..seats).filter_map(|seat| simulation.machine(Seat::new(seat))) {
+            let one = member.beacon().foresights();
+            outcome.foresights.guessed += one.guessed;
+            outcome.foresights.right += one.right;
+        }
+        Ok(outcome)
+    }
+
+    fn host<E: Subject>(
+        &self,
+        algorithm: Algorithm,
+        prices: Prices,
+    ) -> Result<DealtHost<E, F, S>, Failure> {
+        let mut setup = Setup::clone(&self.setup);
+        if E::OUTRUNS_JOBS {
+            setup.pace.pause = setup.pace.pause.max(INSTANT);
+        }
+        let finality = setup.finality(E::QUORUM).map_err(Failure::bad_input)?;
+        let terms = Terms {
+            context: setup.context,
+            binding: Binding::Slot,
+            declared: E::FAST_ATTEMPT,
+            finality,
+            without: None,
+        };
+        let [slow, fast] = &self.hands;
+        let mut memo = E::Memo::default();
+        if self.ideal {
+            // What is checked outside of jobs stays real.
+            let _is_ideal = E::idealize(&mut memo);
+        }
+        let host = DealtHost {
+            terms,
+            hand: Arc::clone(if algorithm == Algorithm::Slow { slow } else { fast }),
+            heaviest: heaviest(setup.keygen.shape()),
+            setup: Arc::new(setup),
+            identities: Arc::clone(&self.identities),
+            seating: Seating::new(self.identities.iter().map(|identity| identity.me)),
+            prices,
+            memo,
+            known: CheckedPartials::default(),
+            priced: PhantomData,
+        };
+        // What would fail at a boot fails here.
+        host.member(Seat::new(0)).map_err(Failure::bad_input)?;
+        Ok(host)
+    }
+}
+
+/// What is noted of a run.
+#[derive(Clone, Debug)]
+enum Fact {
+    Finalized(Slot),
+    Revealed { slot: Slot, path: Path, randomness: [u8; 32] },
+    Wrong(String),
+}
+
+/// The host: members without key generation, at measured prices.
+struct DealtHost<E: ReadableEngine, F: Scheme, S> {
+    terms: Terms,
+    hand: Arc<Hand<F>>,
+    setup: Arc<Setup>,
+    identities: Arc<[Arc<Identity>]>,
+    seating: Seating,
+    prices: Prices,
+    heaviest: u64,
+    memo: E::Memo,
+    known: CheckedPartials<F>,
+    priced: PhantomData<fn() -> S>,
+}
+
+impl<E: Subject, F: Scheme + Random, S: Priced> DealtHost<E, F, S> {
+    fn bill(&self) -> Bill<'_> {
+        Bill { prices: self.prices, shape: self.setup.keygen.shape(), heaviest: self.heaviest }
+    }
+
+    fn member(&self, seat: Seat) -> Result<Member<E, F>, String> {
+        let party = self.seating.party(seat);
+        let identity = self.identities.get(party.index());
+        let identity = identity.ok_or_else(|| format!("{party} is nobody"))?;
+        let started = E::begin(&self.setup, identity, Vec::new());
+        let started = started.map_err(|error| error.to_string())?;
+        let past = PastLife { life: Life::First, records: Vec::new() };
+        let member = Member::new(&self.terms, (party, &*self.hand), started, past, true);
+        member.map_err(|error| format!("{party}: {error}"))
+    }
+
+    /// The length of a party's partial of the real function, and of this one.
+    fn partial_len(&self, from: Party, partial: &F::Partial) -> (usize, usize) {
+        let shares = self.setup.keygen.shape().access().weight(from);
+        let real = usize::try_from(S::partial_bytes_of(shares.into())).unwrap_or(usize::MAX);
+        (real, borsh::object_length(partial).unwrap_or_default())
+    }
+}
+
+/// A message between members, with its length on the wire.
+#[derive(Clone)]
+struct Parcel<E: Engine, F: Scheme> {
+    post: Arc<Post<E, F>>,
+    from: Party,
+}
+
+impl<E: Subject, F: Scheme + Random, S: Priced> Host for DealtHost<E, F, S> {
+    type Machine = Member<E, F>;
+    type Message = Arc<Parcel<E, F>>;
+    type Job = Job<E, F>;
+    type Verdict = Verdict<E, F>;
+    type Event = Fact;
+
+    fn boot(&mut self, seat: Seat, _: &[Record<E::Record>]) -> Member<E, F> {
+        let member = self.member(seat);
+        member.unwrap_or_else(|error| unreachable!("the set-up was checked: {error}"))
+    }
+
+    fn first_input(&mut self, _: Seat) -> Option<Input<E, F>> {
+        Some(Input::Start)
+    }
+
+    /// That of a validator's message, whatever the function.
+    fn encoded_len(&mut self, parcel: &Self::Message) -> u64 {
+        let from = parcel.from;
+        let (length, (real, ours)) = match &*parcel.post {
+            Post::Engine(message) => {
+                let carried = partial_in::<F, E>(message);
+                let partial = match &carried {
+                    Some(Message::Partial { partial, .. }) => self.partial_len(from, partial),
+                    _ => (0, 0),
+                };
+                (borsh::object_length(message), partial)
+            }
+            Post::Beacon(message) => {
+                let partial = match message {
+                    Message::Partial { partial, .. } => self.partial_len(from, partial),
+                    _ => (0, 0),
+                };
+                (borsh::object_length(message), partial)
+            }
+        };
+        let length = AROUND.saturating_add(length.unwrap_or_default()).saturating_sub(ours);
+        u64::try_from(length.saturating_add(real)).unwrap_or(u64::MAX)
+    }
+
+    fn received(&mut self, _: Seat, from: Seat, parcel: &Self::Message) -> Input<E, F> {
+        Input::Received(self.seating.party(from), Arc::clone(&parcel.post))
+    }
+
+    fn checked(&mut self, _: Seat, verdict: Verdict<E, F>) -> Input<E, F> {
+        match verdict {
+            Verdict::Engine(verdict) => Input::Engine(verdict),
+            Verdict::Beacon(verdict) => Input::Beacon(verdict),
+        }
+    }
+
+    fn tick(&mut self, _: Seat) -> Input<E, F> {
+        Input::Tick
+    }
+
+    fn input_cost(&mut self, _: Seat, input: &Input<E, F>) -> Duration {
+        let Input::Received(from, post) = input else { return Duration::ZERO };
+        match &**post {
+            Post::Engine(message) => self.bill().engine_message_in::<S, E>(*from, message),
+            Post::Beacon(_) => self.bill().partial_in::<S>(*from),
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect<E, F>, step: &mut Step<'_, Self>) {
+        match effect {
+            Effect::Send(to, post) => self.send(to, post, step),
+            Effect::RunEngine(job) => step.run(Job::Engine(job)),
+            Effect::RunBeacon(job) => step.run(Job::Beacon(job)),
+            Effect::Finalized(slot, _) => step.note(Fact::Finalized(slot)),
+            Effect::Revealed(reveal) => {
+                let (slot, path, randomness) = (reveal.slot, reveal.path, reveal.randomness());
+                step.note(Fact::Revealed { slot, path, randomness });
+            }
+            Effect::Skipped(slot) => step.note(Fact::Wrong(format!("{slot} has no value"))),
+            Effect::Accused(party, fault) => {
+                step.note(Fact::Wrong(format!("accuses {party}: {fault}")));
+            }
+        }
+    }
+
+    fn run(&mut self, _: Seat, job: Job<E, F>) -> (Verdict<E, F>, Duration) {
+        match job {
+            Job::Engine(job) => {
+                let cost = self.bill().engine::<E>(&job);
+                (Verdict::Engine(E::run(&mut self.memo, &job)), cost)
+            }
+            Job::Beacon(job) => {
+                let cost = self.bill().beacon::<S, F>(&job);
+                (Verdict::Beacon(self.known.run(&job)), cost)
+            }
+        }
+    }
+}
+
+impl<E: Subject, F: Scheme + Random, S: Priced> DealtHost<E, F, S> {
+    fn send(&mut self, to: Recipient<Party>, post: Post<E, F>, step: &mut Step<'_, Self>) {
+        let from = self.seating.party(step.seat());
+        let cost = match &post {
+            Post::Engine(message) => {
+                E::see(&mut self.memo, from, message);
+                if let Some(message) = partial_in::<F, E>(message) {
+                    self.known.see(from, &message);
+                }
+                self.bill().engine_message_out::<S, E>(from, message)
+            }
+            Post::Beacon(message) => {
+                self.known.see(from, message);
+                match message {
+                    Message::Partial { .. } => self.bill().partial_out::<S>(from),
+                    _ => Duration::ZERO,
+                }
+            }
+        };
+        step.spend(cost);
+        self.seating.post(to, Parcel { post: Arc::new(post), from }, step);
+    }
+}
+
+/// Work for a lane.
+enum Job<E: Engine, F: Function> {
+    Engine(E::Job),
+    Beacon(::prefinal_beacon::Job<F>),
+}
+
+/// What came of it.
+enum Verdict<E: Engine, F: Function> {
+    Engine(E::Verdict),
+    Beacon(::prefinal_beacon::Verdict<F>),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use ::prefinal_beacon::{Bls, Foresights, Wvuf};
+    use prefinal_jolteon::Jolteon;
+    use prefinal_malachite::Malachite;
+    use prefinal_sim::{Interface, Jitter};
+    use prefinal_weighted_rounding::{Ratio, Stake};
+
+    use super::*;
+    use crate::campaign::board::{Board, KEYS, Layout};
+    use crate::costs::Costs;
+
+    /// Nanoseconds, as measured once.
+    const COSTS: &str = r#"{"ed25519_sign":23733,"ed25519_verify":76464,"g1_multiplication":125966,
+        "g2_multiplication":243570,"g1_hash":83432,"g2_hash":256186,"g1_decode":77541,
+        "g2_decode":93242,"miller_loop":719834,"miller_loop_of_many":591758,
+        "final_exponentiation":603763,"g1_term":[137253,59359,54561],
+        "g2_term":[184929,176861,187968],"g1_short":111004}"#;
+
+    /// Around the world, over interfaces so slow that the length of every message shows.
+    fn world() -> World {
+        let cores = NonZeroU32::MIN;
+        let costs: Costs = serde_json::from_str(COSTS).unwrap();
+        let placement = crate::place(&["all".to_owned()], 7, 3).unwrap().unwrap();
+        let interface = Interface::duplex("300kB/s".parse().unwrap());
+        let network = Network::placed(placement, Jitter::Percent(5)).with_interfaces(interface);
+        World { prices: Prices::Measured { costs, cores }, network, cores, seed: 9, slots: 12 }
+    }
+
+    /// A committee whose keys come from a key generation.
+    fn generated<S: Priced>(board: &mut Board<S>) -> Committee<S, S> {
+        let mut hand = |algorithm| {
+            board.algorithm = algorithm;
+            Arc::new(Hand::of_board(board).unwrap())
+        };
+        let hands = [hand(Algorithm::Slow), hand(Algorithm::Fast)];
+        Committee {
+            setup: Arc::new(board.ground.setup().clone()),
+            identities: board.ground.identities().iter().cloned().collect(),
+            hands,
+            ideal: false,
+            priced: PhantomData,
+        }
+    }
+
+    type Seen = (Vec<(Slot, Party, Path, Duration)>, Duration, Foresights);
+
+    fn seen(outcome: &Outcome) -> Seen {
+        let rows = outcome.rows.iter();
+        let rows = rows.map(|row| (row.slot, row.party, row.path, row.wait)).collect();
+        (rows, outcome.slot_time, outcome.foresights)
+    }
+
+    fn ideal_waits_are_the_real_ones<S: Priced, E: Subject>() {
+        let stakes = [40_u64, 30, 20, 10, 10, 5, 1].map(|stake| Stake::new(stake.into())).to_vec();
+        let layout = Layout::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
+        let mut board = Board::<S>::new(&layout, false).unwrap();
+        let mut real = generated(&mut board);
+        let world = world();
+        let (slow, fast) = both::<S, E>(&layout.plan, KEYS, &world).unwrap();
+        assert!(slow.waits.mean() > fast.waits.mean() && fast.by_fast_path > 0);
+        for ideal in [false, true] {
+            real.ideal = ideal;
+            let run = |algorithm| seen(&real.run::<E>(algorithm, &world).unwrap());
+            assert_eq!(run(Algorithm::Slow), seen(&slow));
+            assert_eq!(run(Algorithm::Fast), seen(&fast));
+        }
+        // They would show it if a partial had another length or price.
+        let free = World { prices: Prices::FREE, ..world };
+        assert_ne!(seen(&real.run::<E>(Algorithm::Fast, &free).unwrap()), seen(&fast));
+    }
+
+    #[test]
+    fn ideal_waits_are_the_real_ones_of_threshold_bls() {
+        ideal_waits_are_the_real_ones::<Bls, Jolteon>();
+    }
+
+    #[test]
+    fn ideal_waits_are_the_real_ones_of_the_weighted_vuf() {
+        ideal_waits_are_the_real_ones::<Wvuf, Jolteon>();
+    }
+
+    #[test]
+    fn ideal_waits_are_the_real_ones_on_malachite() {
+        ideal_waits_are_the_real_ones::<Bls, Malachite>();
+    }
+}
