@@ -342,7 +342,7 @@ impl ReadableEngine for Trantor {
 fn commit(view: View, value: Value) -> Act {
     let skips = value == prefinal_trantor::skipped(view.slot);
     let implied = if skips { vec![(view.slot, None)] } else { Vec::new() };
-    Act::Ballot(Ballot::Cast(Cast { view, value, implied }))
+    Act::Ballot(Ballot::Cast(FinalityVote { view, value, implied }))
 }
 
 /// A party that asks for a view has given up the one before.

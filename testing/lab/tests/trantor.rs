@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prefinal_beacon::{Path, Wvuf};
-use prefinal_lab::campaign::{EngineName, Function, Order, Played, Watch};
+use prefinal_lab::campaign::{EngineName, ExecutionReport, Function, Order, Watch};
 use prefinal_lab::committee::{Ground, Prices};
 use prefinal_lab::latency::Experiment;
 use prefinal_registry::{Trantor, engine};
@@ -30,7 +30,7 @@ struct First {
 }
 
 impl Watch for First {
-    fn played(&self, _: (EngineName, Function), seed: u64, played: &Played) {
+    fn played(&self, _: (EngineName, Function), seed: u64, played: &ExecutionReport) {
         *self.blocks.lock().unwrap() += 1;
         if let Err(violation) = &played.outcome {
             let failed = format!("seed {seed}: {violation}");

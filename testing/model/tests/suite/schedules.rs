@@ -240,7 +240,7 @@ fn trantor_certificate_after_a_view_change() {
     let late: Vec<_> = start.into_iter().chain([Late(B, 1, 0)]).collect();
     needed(Terms::without(Rule::GivenUp), engine, &late, [0, 1], &LEAK);
     let later: Vec<_> = start.into_iter().chain([Change(B, 2, 1), Late(B, 1, 0)]).collect();
-    let terms = Terms { without: Some(Without::LaterViews), ..Terms::WHOLE };
+    let terms = Terms { without: Some(Omission::LaterViews), ..Terms::WHOLE };
     needed(terms, engine, &later, [0, 1], &LEAK);
 }
 
