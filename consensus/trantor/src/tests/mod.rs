@@ -11,6 +11,7 @@
 mod batches;
 mod bench;
 mod changes;
+mod clients;
 mod messages;
 mod supplies;
 mod votes;
