@@ -203,6 +203,8 @@ pub const CODES: &[(&str, &str)] = &[
     ("number-waits", "another transaction with the client's number waits already"),
     ("number-used", "a transaction with the client's number was ordered before"),
     ("number-ahead", "a client's number is ahead of its window of open numbers"),
+    ("invalid-snapshot", "a state is not one of this application, or not of its epoch"),
+    ("other-state", "a vote, or a piece, is of another state than the certified one"),
     ("too-many-clients", "as many clients are known as may be"),
     (
         "genesis-certificate",

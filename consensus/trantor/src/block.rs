@@ -21,7 +21,7 @@ use crate::client::ClientHeader;
 const LENGTH_PREFIX: usize = 4;
 
 /// The hash of a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub(crate) struct TransactionId([u8; 32]);
 
 impl TransactionId {

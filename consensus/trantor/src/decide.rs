@@ -62,7 +62,7 @@ impl Trantor {
                 }
                 self.next = self.next.next();
             }
-            if self.next < self.schedule.end() {
+            if self.next < self.schedule.end() || self.retained.is_some() {
                 break;
             }
             self.begin_epoch();
@@ -184,7 +184,7 @@ impl Trantor {
 
     fn forget(&mut self) {
         let last = Slot::new(self.unreported.get().saturating_sub(1));
-        let kept = kept_from(last, Some(&self.schedule));
+        let kept = self.retained.unwrap_or_else(|| kept_from(last, Some(&self.schedule)));
         let oldest = self.decided.keys().next().copied();
         if oldest < Some(kept) {
             self.decided = self.decided.split_off(&kept);

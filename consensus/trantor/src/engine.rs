@@ -160,6 +160,9 @@ pub struct Trantor {
     pub(crate) timing: Timing,
     pub(crate) started: bool,
     pub(crate) schedule: Schedule,
+    /// Decisions from this height on are kept for peers, and epochs end until the replica begins the next
+    /// one. `None` without a replica.
+    pub(crate) retained: Option<Slot>,
     /// Leaders of this epoch that left a height empty.
     pub(crate) failed: BTreeSet<Party>,
     /// The lowest height that is not decided here.
@@ -223,10 +226,19 @@ impl Trantor {
         secret: SecretKey,
         records: Records,
     ) -> Result<Self, ConfigError> {
+        let committee = Replicas::new(&config.context, config.members.clone())?;
+        Self::restore_in(config, Arc::new(committee), secret, records)
+    }
+
+    /// An engine in this committee, whatever the configuration's members are.
+    pub(crate) fn restore_in(
+        config: Config,
+        committee: Arc<Replicas>,
+        secret: SecretKey,
+        records: Records,
+    ) -> Result<Self, ConfigError> {
         let limits = config.batch_limits();
-        let Config { context, me, members, timeout, pace, fetch_after, max_block_bytes, .. } =
-            config;
-        let committee = Replicas::new(&context, members)?;
+        let Config { me, timeout, pace, fetch_after, max_block_bytes, .. } = config;
         let members = committee.size();
         let member = committee.member(me).ok_or(ConfigError::NotAMember { me, members })?;
         if *member.key.get() != secret.public_key() {
@@ -242,12 +254,13 @@ impl Trantor {
         let first = schedule.first();
         let mut engine = Self {
             me,
-            committee: Arc::new(committee),
+            committee,
             secret,
             max_block_bytes,
             timing: Timing { timeout, pace },
             started: false,
             schedule,
+            retained: records.retained,
             failed: BTreeSet::new(),
             next: first,
             unreported: records.finalized.map_or(Slot::new(1), Slot::next),
@@ -266,7 +279,7 @@ impl Trantor {
             heard: BTreeMap::new(),
             mempool: Box::new(MemoryPool::new(limits)),
             store: Store::new(max_block_bytes),
-            ordered: Ordered::with_clients(records.clients),
+            ordered: records.ordered.unwrap_or_else(|| Ordered::with_clients(records.clients)),
             fetch: Fetch::new(fetch_after),
             suspects: BTreeSet::new(),
             charged: BTreeSet::new(),

@@ -64,6 +64,10 @@ impl Fetch {
         }
     }
 
+    pub(crate) const fn grace(&self) -> Duration {
+        self.grace
+    }
+
     /// Notes that a peer is at this height. It is asked after a grace period, for what is missing may be
     /// on its way.
     pub(crate) fn is_at(&mut self, now: Instant, peer: Party, next: Slot, mine: Slot) {

@@ -20,7 +20,13 @@
 //! | `job`         | pairings, for a driver to run; `fault`: what a party did wrong  |
 //! | `fetch`       | asking peers for what is missing                              |
 //! | `mempool`     | transactions that wait; `store`: batches; `order`: transactions that were ordered; `client`: their numbers |
+//! | `replica`     | the ordering with an application (`app`; `key_values` is an example), checkpoints, state transfer |
+//! | `stepwise`    | the ordering under a replica: epochs one at a time           |
 //! | `engine`      | the machine; `disseminate`, `propose`, `vote`, `change`, `decide`, `receive`, `verdict`: its steps |
+//!
+//! [`Trantor`] is the ordering alone, for a chain that executes blocks itself. [`Replica`] is the whole of the
+//! paper's system: an [`Application`] with snapshots, checkpoints that a quorum certifies, configurations that
+//! change from epoch to epoch, and state transfer to replicas that fell behind.
 //!
 //! # One view
 //! ```text
@@ -67,6 +73,7 @@
 #![forbid(unsafe_code)]
 
 mod adapter;
+mod app;
 mod batch;
 mod block;
 mod certificate;
@@ -80,6 +87,7 @@ mod engine;
 mod fault;
 mod fetch;
 mod job;
+mod key_values;
 mod mempool;
 mod message;
 mod open;
@@ -88,7 +96,9 @@ mod propose;
 mod receive;
 mod records;
 mod repeat;
+mod replica;
 mod schedule;
+mod stepwise;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -96,6 +106,7 @@ mod verdict;
 mod vote;
 
 pub use crate::engine::{Block, Effect, Input, Output, Trantor};
+pub use app::{Application, Configuration, ConfigurationError, RestoreError, Seat};
 pub use batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel};
 pub use block::{Body, Transaction, skipped};
 pub use certificate::{
@@ -105,10 +116,24 @@ pub use client::{Client, ClientHeader, MAX_CLIENTS, WINDOW, WindowError};
 pub use config::{Config, ConfigError, MAX_MEMBERS, Member, Replicas};
 pub use fault::{Contradiction, EvidenceError, Fault, Said, Signed};
 pub use job::{Claim, Fingerprint, Job, Outcome, Verdict, Work};
+pub use key_values::{Command, KeyValues};
 pub use mempool::{BatchLimits, MemoryPool, Mempool, SubmitError};
 pub use message::{
     BodyRequest, Commit, Decision, MAX_PARTIAL, Message, NewView, Proposal, ShapeError, ViewChange,
     Vote,
 };
 pub use records::{ClientWindows, Record};
+pub use replica::certifier::{
+    Certifier, CertifierError, StakeCertifier, ThresholdCertifier, Votes,
+};
+pub use replica::checkpoint::{
+    Certified, MAX_CERTIFICATE, MAX_PIECES, MAX_VOTE, PIECE, Piece, PieceError, Statement,
+};
+pub use replica::contents::RestoreFailure;
+pub use replica::job::{CertifyJob, CertifyVerdict, ReplicaJob, ReplicaVerdict};
+pub use replica::message::{CheckpointVote, ReplicaFault, ReplicaMessage, WrongState};
+pub use replica::{
+    Replica, ReplicaEffect, ReplicaInput, ReplicaOutput, ReplicaRecord, Service, Settings,
+    StartError,
+};
 pub use schedule::{SEGMENT, Schedule};

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_protocol::Slot;
 
 use crate::block::{Transaction, TransactionId};
@@ -18,7 +19,7 @@ use crate::records::KEPT;
 const RECORD_EVERY: u64 = KEPT / 2;
 
 /// The windows of clients, and the transactions without a client of the last [`KEPT`] heights.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ordered {
     clients: Clients,
     /// The height that the windows are of, if they come from a record.
@@ -29,6 +30,21 @@ pub(crate) struct Ordered {
 }
 
 impl Ordered {
+    /// What a checkpoint says of it.
+    pub(crate) fn to_checkpoint(&self) -> OrderedState {
+        OrderedState { clients: self.clients.clone(), slots: self.slots.clone() }
+    }
+
+    /// The memory that a checkpoint describes.
+    pub(crate) fn from_checkpoint(state: OrderedState) -> Self {
+        let OrderedState { clients, slots } = state;
+        let mut last = BTreeMap::new();
+        for (slot, ids) in &slots {
+            last.extend(ids.iter().map(|id| (*id, *slot)));
+        }
+        Self { clients, recorded: None, last, slots }
+    }
+
     /// What a record of an earlier life says; the heights before it are told afterwards.
     pub(crate) fn with_clients(recorded: Option<(Slot, Clients)>) -> Self {
         let (recorded, clients) = recorded.unzip();
@@ -86,6 +102,13 @@ impl Ordered {
             }
         }
     }
+}
+
+/// What was ordered, as a checkpoint has it: the same at every party.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub(crate) struct OrderedState {
+    clients: Clients,
+    slots: VecDeque<(Slot, Vec<TransactionId>)>,
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::message::{Decision, Message, NewView, Proposal, ShapeError, ViewChang
 const MAX_HELD: usize = 16;
 
 impl Trantor {
-    pub(crate) fn receive(&mut self, now: Instant, from: Party, message: Message) {
+    pub(crate) fn receive(&mut self, now: Instant, from: Party, mut message: Message) {
         if from == self.me || self.committee.member(from).is_none() {
             self.accuse(from, ShapeError::Stranger { from });
             return;
@@ -25,6 +25,10 @@ impl Trantor {
         if let Err(error) = message.check_shape(&self.committee, self.max_block_bytes) {
             self.accuse(from, error);
             return;
+        }
+        if let (Some(_), Message::Response(decisions)) = (self.retained, &mut message) {
+            // The next epoch may have another committee, under which these are checked again.
+            decisions.retain(|decision| decision.certificate.view.slot < self.schedule.end());
         }
         match message {
             Message::Prepare(vote) => self.receive_prepare(now, from, vote),
@@ -53,7 +57,7 @@ impl Trantor {
     }
 
     /// Tells a peer that is behind how far this party is.
-    fn tell_progress(&mut self, now: Instant, to: Party) {
+    pub(crate) fn tell_progress(&mut self, now: Instant, to: Party) {
         if self.fetch.may_serve(to, now) {
             self.send(Recipient::One(to), Message::Progress(self.next));
         }

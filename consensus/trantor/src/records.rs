@@ -22,6 +22,7 @@ use crate::batch::{Batch, BatchId};
 use crate::block::Body;
 use crate::certificate::VoteCertificate;
 use crate::client::Clients;
+use crate::order::Ordered;
 use crate::schedule::Schedule;
 
 /// Number of heights before the last reported one whose blocks are kept: for peers that lag, and to
@@ -118,6 +119,10 @@ pub(crate) struct Records {
     pub(crate) abandoned: Option<View>,
     /// The windows of clients, and the height that they are of.
     pub(crate) clients: Option<(Slot, Clients)>,
+    /// What was ordered before, if it comes from a checkpoint.
+    pub(crate) ordered: Option<Ordered>,
+    /// The first height that is kept for peers, if a replica says so.
+    pub(crate) retained: Option<Slot>,
     /// First-view commits that carried a partial.
     pub(crate) released: Vec<(Slot, Value)>,
 }
@@ -172,6 +177,17 @@ impl Records {
             }
             Record::Clients(slot, windows) => self.clients = Some((slot, windows.0)),
         }
+    }
+
+    /// Begins with an epoch in place of what earlier records say about its place: forgets the heights before.
+    pub(crate) fn begin_at(&mut self, schedule: Schedule, ordered: Ordered) {
+        let first = schedule.first();
+        self.promises = self.promises.split_off(&first);
+        self.decided = self.decided.split_off(&first);
+        self.bodies = self.bodies.split_off(&first);
+        self.batches.retain(|_, batch| batch.until() >= first);
+        self.finalized = first.get().checked_sub(1).map(Slot::new);
+        (self.schedule, self.ordered, self.retained) = (Some(schedule), Some(ordered), Some(first));
     }
 
     /// Forgets batches that no later block may hold, unless a kept one does.

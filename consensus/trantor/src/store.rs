@@ -137,6 +137,12 @@ impl Store {
         }
     }
 
+    /// Forgets acknowledgements and certificates, for their committee is no more.
+    pub(crate) fn forget_certificates(&mut self) {
+        self.buffer.clear();
+        self.spreading.clear();
+    }
+
     /// The oldest certificates that fit into a block, without those that open heights carry already.
     pub(crate) fn select(
         &self,

@@ -13,7 +13,10 @@ mod bench;
 mod changes;
 mod clients;
 mod messages;
+mod net;
+mod replicas;
 mod supplies;
+mod transfers;
 mod votes;
 
 use std::sync::OnceLock;

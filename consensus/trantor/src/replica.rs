@@ -1,0 +1,452 @@
+//! A replica: the ordering, an application that carries it out, and checkpoints of its state.
+//!
+//! ```text
+//! ordering ──blocks──► application                within an epoch
+//! the epoch is over:  snapshot ► vote ► certificate ► keep it ► the next epoch begins
+//! fell behind:        certified statement ► pieces from one peer at a time ► restore
+//! ```
+//! An epoch begins when the checkpoint at its beginning is certified. So fewer than a third of the stake can be
+//! behind by more than one epoch, an application that does not compute the same everywhere halts in
+//! place of going on wrong, and what is kept is bounded: decisions of `retained_epochs` epochs before, and
+//! as many checkpoints. The first height that is kept is the *retention index*. A peer that asks for earlier
+//! heights gets the latest certified statement instead, and fetches the state.
+//!
+//! After a crash a replica begins with its last checkpoint and orders the epoch again from its records. It
+//! comes to the same state and votes for the same statement, so the vote needs no record.
+pub(crate) mod certifier;
+pub(crate) mod checkpoint;
+pub(crate) mod contents;
+mod epochs;
+pub(crate) mod job;
+pub(crate) mod message;
+mod transfer;
+
+use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::SecretKey;
+use prefinal_crypto_core::context::Context;
+use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value};
+use thiserror::Error;
+
+use crate::app::{Application, Configuration, ConfigurationError, Seated};
+use crate::block::Transaction;
+use crate::config::{Config, ConfigError};
+use crate::engine::{Effect as OrderEffect, Input as OrderInput, Output as OrderOutput, Trantor};
+use crate::order::Ordered;
+use crate::records::{Record as OrderRecord, Records};
+use crate::schedule::Schedule;
+use certifier::Certifier;
+use checkpoint::{Certified, State, Statement};
+use contents::{Contents, RestoreFailure};
+use job::{ReplicaJob, ReplicaVerdict};
+use message::{CheckpointVote, CommitteeTag, ReplicaFault, ReplicaMessage};
+use transfer::Transfer;
+
+/// What a replica is started with, beside the configuration of its ordering.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The committee of the first `config_offset` epochs.
+    pub configuration: Configuration,
+    /// After how many epochs a configuration takes effect, at least one.
+    pub config_offset: u64,
+    /// Number of epochs before the present one whose decisions and checkpoints are kept for peers.
+    pub retained_epochs: u64,
+}
+
+/// What a replica replicates, and how.
+#[derive(Debug)]
+pub struct Service<A> {
+    /// The application in its first state.
+    pub app: A,
+    /// How checkpoints are certified.
+    pub certifier: Arc<dyn Certifier>,
+    /// Committee and epochs.
+    pub settings: Settings,
+}
+
+/// Why a replica cannot be started.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The ordering refuses its configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The first configuration is refused.
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    /// The last checkpoint in the records is refused.
+    #[error(transparent)]
+    Restore(#[from] RestoreFailure),
+    /// A configuration would take effect at once, before others know of it.
+    #[error("config_offset is zero, it must be at least 1")]
+    Offset,
+}
+
+impl StartError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Config(error) => error.code(),
+            Self::Configuration(error) => error.code(),
+            Self::Restore(error) => error.code(),
+            Self::Offset => "invalid-value",
+        }
+    }
+}
+
+/// What a driver tells a replica.
+#[derive(Clone, Debug)]
+pub enum ReplicaInput {
+    /// Start working.
+    Start,
+    /// A message arrived.
+    Received {
+        /// The sender, as the link knows it.
+        from: Party,
+        /// The message.
+        message: ReplicaMessage,
+    },
+    /// A transaction that should be ordered.
+    Submit(Transaction),
+    /// A job has ended with this verdict.
+    Checked(ReplicaVerdict),
+    /// The key for checkpoints was handed over to the committee of the present epoch.
+    Certifier(Arc<dyn Certifier>),
+    /// The time of [`Machine::wake_at`] has come.
+    Tick,
+}
+
+/// What must survive a crash.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum ReplicaRecord {
+    /// A record of the ordering.
+    Order(OrderRecord),
+    /// A certified checkpoint with its state: what came before it is not needed any more, except for
+    /// batches, see [`ReplicaRecord::retain`].
+    Checkpoint(Certified, Vec<u8>),
+}
+
+impl ReplicaRecord {
+    /// The records that a restart needs: the last checkpoint, what came after it, and the batches before it
+    /// that may still be ordered, since this party has acknowledged them.
+    #[must_use]
+    pub fn retain(mut records: Vec<Self>) -> Vec<Self> {
+        let last = records.iter().rposition(|record| matches!(record, Self::Checkpoint(..)));
+        let later = records.split_off(last.unwrap_or(0));
+        let first = match later.first() {
+            Some(Self::Checkpoint(certified, _)) => certified.statement.slot,
+            _ => Slot::new(0),
+        };
+        let open = |record: &Self| match record {
+            Self::Order(OrderRecord::Batch(batch)) => batch.until() >= first,
+            _ => false,
+        };
+        records.retain(open);
+        records.extend(later);
+        records
+    }
+}
+
+/// What a replica wants done, except for its records.
+#[derive(Clone, Debug)]
+pub enum ReplicaEffect {
+    /// Send this message.
+    Send {
+        /// One party, or all others.
+        to: Recipient<Party>,
+        /// The message.
+        message: ReplicaMessage,
+    },
+    /// Run this job and return its verdict.
+    Run(ReplicaJob),
+    /// The application has carried out a height; `None` if it was skipped.
+    Applied {
+        /// The height.
+        slot: Slot,
+        /// Its block.
+        value: Option<Value>,
+    },
+    /// A checkpoint is certified, and its epoch begins.
+    Stable(Statement),
+    /// The state was taken from peers, and its epoch begins.
+    Restored(Statement),
+    /// A certified state was refused: this replica runs another application than the others.
+    NotRestored(RestoreFailure),
+    /// The application chose a configuration that cannot be; the one before goes on.
+    ConfigurationRefused(ConfigurationError),
+    /// A party did wrong.
+    Accuse {
+        /// The party.
+        party: Party,
+        /// The fault.
+        fault: ReplicaFault,
+    },
+    /// What else the ordering has to say.
+    Order(OrderEffect),
+}
+
+/// What a replica wants done, in this order.
+pub type ReplicaOutput = prefinal_protocol::Output<ReplicaRecord, ReplicaEffect>;
+
+/// A certified checkpoint that is kept for peers.
+#[derive(Clone, Debug)]
+pub(crate) struct Stable {
+    pub(crate) certified: Certified,
+    pub(crate) state: State,
+}
+
+/// This party's state at the end of an epoch, until it is certified.
+#[derive(Debug)]
+pub(crate) struct Own {
+    statement: Statement,
+    state: State,
+    schedule: Schedule,
+    vote: Option<CheckpointVote>,
+    /// When the vote is sent again.
+    again: Instant,
+    /// Whether votes are being combined.
+    combining: bool,
+    /// Parties whose votes are not valid.
+    refused: BTreeSet<Party>,
+}
+
+/// A replica of an application.
+#[derive(Debug)]
+pub struct Replica<A> {
+    context: Context,
+    me: Party,
+    engine: Trantor,
+    app: A,
+    certifier: Arc<dyn Certifier>,
+    settings: Settings,
+    /// The committees of this epoch and the next ones.
+    seated: BTreeMap<u64, Seated>,
+    /// The first heights of the retained epochs.
+    firsts: BTreeMap<u64, Slot>,
+    pub(crate) stable: VecDeque<Stable>,
+    pub(crate) own: Option<Own>,
+    /// The latest vote of each party.
+    votes: BTreeMap<Party, CheckpointVote>,
+    /// Senders of a checkpoint whose certificate is being checked.
+    checking: BTreeSet<Party>,
+    pub(crate) transfer: Option<Transfer>,
+    patience: Duration,
+    now: Instant,
+    outputs: VecDeque<ReplicaOutput>,
+}
+
+impl<A: Application> Replica<A> {
+    /// A replica that continues where `records` end. Give no records for a fresh start. The members are
+    /// those of the service's configuration; `config.members` is not used.
+    ///
+    /// # Errors
+    /// [`StartError`] says what is refused.
+    pub fn new(
+        config: Config,
+        secret: SecretKey,
+        service: Service<A>,
+        records: impl IntoIterator<Item = ReplicaRecord>,
+    ) -> Result<Self, StartError> {
+        let Service { mut app, certifier, settings } = service;
+        if settings.config_offset == 0 {
+            return Err(StartError::Offset);
+        }
+        let (context, me, patience) = (config.context, config.me, config.timeout);
+        let mut kept = Records::default();
+        let mut last = None;
+        for record in records {
+            match record {
+                ReplicaRecord::Order(record) => kept.apply(record),
+                ReplicaRecord::Checkpoint(certified, bytes) => last = Some((certified, bytes)),
+            }
+        }
+        let genesis = Seated::new(&context, settings.configuration.clone())?;
+        let mut seated: BTreeMap<u64, Seated> =
+            (0..settings.config_offset).map(|epoch| (epoch, genesis.clone())).collect();
+        let (mut schedule, mut ordered) = (Schedule::new(&genesis.committee), Ordered::default());
+        let mut stable = VecDeque::new();
+        if let Some((certified, bytes)) = last {
+            let state = State::new(bytes);
+            let contents = Contents::open(&state, &certified.statement)?;
+            seated = contents.seat(&context, &seated)?;
+            app.restore(&contents.application).map_err(RestoreFailure::from)?;
+            (schedule, ordered) = (contents.schedule, Ordered::from_checkpoint(contents.ordered));
+            stable.push_back(Stable { certified, state });
+        }
+        let epoch = schedule.epoch();
+        let firsts = [(epoch, schedule.first())].into();
+        kept.begin_at(schedule, ordered);
+        let committee = seated.get(&epoch).map(|seated| Arc::clone(&seated.committee));
+        let committee = committee.unwrap_or(genesis.committee);
+        let engine = Trantor::restore_in(config, committee, secret, kept)?;
+        let mut replica = Self {
+            context,
+            me,
+            engine,
+            app,
+            certifier,
+            settings,
+            seated,
+            firsts,
+            stable,
+            own: None,
+            votes: BTreeMap::new(),
+            checking: BTreeSet::new(),
+            transfer: None,
+            patience,
+            now: Instant::START,
+            outputs: VecDeque::new(),
+        };
+        replica.configure(epoch);
+        Ok(replica)
+    }
+
+    /// The application.
+    #[must_use]
+    pub const fn app(&self) -> &A {
+        &self.app
+    }
+
+    /// The ordering.
+    #[must_use]
+    pub const fn ordering(&self) -> &Trantor {
+        &self.engine
+    }
+
+    /// The latest certified checkpoint.
+    #[must_use]
+    pub fn stable(&self) -> Option<&Certified> {
+        self.stable.back().map(|stable| &stable.certified)
+    }
+
+    fn tag(&self) -> CommitteeTag {
+        let context = self.engine.committee().context();
+        context.first_chunk().copied().unwrap_or_default()
+    }
+
+    fn effect(&mut self, effect: ReplicaEffect) {
+        self.outputs.push_back(prefinal_protocol::Output::Do(effect));
+    }
+
+    fn send(&mut self, to: Recipient<Party>, message: ReplicaMessage) {
+        self.effect(ReplicaEffect::Send { to, message });
+    }
+
+    fn accuse(&mut self, party: Party, fault: ReplicaFault) {
+        self.effect(ReplicaEffect::Accuse { party, fault });
+    }
+
+    fn receive(&mut self, from: Party, message: ReplicaMessage) {
+        if from == self.me || self.engine.committee().member(from).is_none() {
+            return;
+        }
+        if let Err(fault) = message.check_size() {
+            self.accuse(from, fault);
+            return;
+        }
+        match message {
+            ReplicaMessage::Order { committee, message } => {
+                self.receive_order(from, committee, *message);
+            }
+            ReplicaMessage::Vote(vote) => self.receive_vote(from, *vote),
+            ReplicaMessage::Stable(certified) => self.receive_stable(from, *certified),
+            ReplicaMessage::PieceRequest { epoch, index } => self.serve_piece(from, epoch, index),
+            ReplicaMessage::Piece(piece) => self.receive_piece(from, *piece),
+        }
+    }
+
+    /// A message of the ordering. One of another committee is passed on if it helps the one that is
+    /// behind; for any other, its sender is told how far this party is.
+    fn receive_order(
+        &mut self,
+        from: Party,
+        committee: CommitteeTag,
+        message: crate::message::Message,
+    ) {
+        let oldest = self.engine.oldest();
+        if matches!(message, crate::message::Message::Request(first) if first < oldest) {
+            self.offer_checkpoint(from);
+        } else if committee == self.tag() || message::crosses_committees(&message) {
+            Machine::handle(&mut self.engine, self.now, OrderInput::Received { from, message });
+        } else {
+            self.engine.tell_progress(self.now, from);
+        }
+    }
+
+    fn translate(&mut self, output: OrderOutput) -> Option<ReplicaOutput> {
+        use prefinal_protocol::Output::{Do, Keep, Note};
+        let effect = match output {
+            Keep(record) => return Some(Keep(ReplicaRecord::Order(record))),
+            // The checkpoint says how far the application is.
+            Note(_) => return None,
+            Do(effect) => effect,
+        };
+        Some(Do(match effect {
+            OrderEffect::Send { to, message } => {
+                let (committee, message) = (self.tag(), Box::new(message));
+                ReplicaEffect::Send { to, message: ReplicaMessage::Order { committee, message } }
+            }
+            OrderEffect::Check(job) => ReplicaEffect::Run(ReplicaJob::Order(job)),
+            OrderEffect::Finalized { slot, block } => {
+                if let Some(block) = &block {
+                    self.app.apply(slot, &block.transactions);
+                }
+                ReplicaEffect::Applied { slot, value: block.map(|block| block.value) }
+            }
+            other => ReplicaEffect::Order(other),
+        }))
+    }
+}
+
+impl<A: Application> Machine for Replica<A> {
+    type Input = ReplicaInput;
+    type Record = ReplicaRecord;
+    type Effect = ReplicaEffect;
+
+    fn handle(&mut self, now: Instant, input: ReplicaInput) {
+        self.now = now;
+        match input {
+            ReplicaInput::Start => Machine::handle(&mut self.engine, now, OrderInput::Start),
+            ReplicaInput::Received { from, message } => self.receive(from, message),
+            ReplicaInput::Submit(transaction) => {
+                Machine::handle(&mut self.engine, now, OrderInput::Submit(transaction));
+            }
+            ReplicaInput::Checked(ReplicaVerdict::Order(verdict)) => {
+                Machine::handle(&mut self.engine, now, OrderInput::Checked(verdict));
+            }
+            ReplicaInput::Checked(ReplicaVerdict::Certify(verdict)) => self.certified(verdict),
+            ReplicaInput::Certifier(certifier) => self.certifier = certifier,
+            ReplicaInput::Tick => Machine::handle(&mut self.engine, now, OrderInput::Tick),
+        }
+        self.repeat_vote();
+        self.watch_transfer();
+    }
+
+    fn poll(&mut self) -> Option<ReplicaOutput> {
+        loop {
+            if let Some(output) = self.outputs.pop_front() {
+                return Some(output);
+            }
+            match Machine::poll(&mut self.engine) {
+                Some(output) => {
+                    if let Some(output) = self.translate(output) {
+                        return Some(output);
+                    }
+                }
+                None if self.close_epoch() => {}
+                None => return None,
+            }
+        }
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        let vote = self.own.as_ref().map(|own| own.again);
+        let transfer = self.transfer.as_ref().map(Transfer::deadline);
+        [Machine::wake_at(&self.engine), vote, transfer].into_iter().flatten().min()
+    }
+}

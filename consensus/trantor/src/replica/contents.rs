@@ -1,0 +1,105 @@
+//! What a checkpoint's state consists of, and how it is read again.
+use std::collections::BTreeMap;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use prefinal_crypto_core::context::Context;
+use thiserror::Error;
+
+use crate::app::{Configuration, ConfigurationError, RestoreError, Seated};
+use crate::order::OrderedState;
+use crate::replica::checkpoint::{State, Statement, hash_configurations};
+use crate::schedule::Schedule;
+
+/// The state at the beginning of an epoch.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub(crate) struct Contents {
+    pub(crate) schedule: Schedule,
+    pub(crate) configurations: BTreeMap<u64, Configuration>,
+    pub(crate) ordered: OrderedState,
+    pub(crate) application: Vec<u8>,
+}
+
+/// Why a state is not taken, although a quorum has certified it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RestoreFailure {
+    /// The bytes are no state, or not of the epoch in the statement.
+    #[error("state of epoch {epoch} does not have the contents that its statement says")]
+    Contents {
+        /// The epoch.
+        epoch: u64,
+    },
+    /// A configuration in it is refused.
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    /// The application refuses its part.
+    #[error(transparent)]
+    Application(#[from] RestoreError),
+}
+
+impl RestoreFailure {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Contents { .. } => "invalid-snapshot",
+            Self::Configuration(error) => error.code(),
+            Self::Application(error) => error.code(),
+        }
+    }
+}
+
+impl Contents {
+    /// The state, and the statement about it.
+    pub(crate) fn seal(&self) -> (State, Statement) {
+        // Writing into memory cannot fail.
+        let state = State::new(borsh::to_vec(self).unwrap_or_default());
+        let statement = Statement {
+            epoch: self.schedule.epoch(),
+            slot: self.schedule.first(),
+            root: state.root(),
+            bytes: u64::try_from(state.bytes().len()).unwrap_or(u64::MAX),
+            configurations: self.hash_configurations(),
+        };
+        (state, statement)
+    }
+
+    fn hash_configurations(&self) -> [u8; 32] {
+        // Writing into memory cannot fail.
+        hash_configurations(&borsh::to_vec(&self.configurations).unwrap_or_default())
+    }
+
+    /// Reads a state that a statement is about.
+    pub(crate) fn open(state: &State, statement: &Statement) -> Result<Self, RestoreFailure> {
+        let failure = RestoreFailure::Contents { epoch: statement.epoch };
+        let contents: Self = borsh::from_slice(state.bytes()).map_err(|_| failure.clone())?;
+        let schedule = &contents.schedule;
+        let epochs = contents.configurations.keys().copied();
+        let in_a_row = epochs.eq((statement.epoch..).take(contents.configurations.len()));
+        let right = (schedule.epoch(), schedule.first()) == (statement.epoch, statement.slot)
+            && contents.hash_configurations() == statement.configurations
+            && in_a_row
+            && !contents.configurations.is_empty();
+        if right { Ok(contents) } else { Err(failure) }
+    }
+
+    /// The committees of its epochs. Those that are known need no check of their keys.
+    pub(crate) fn seat(
+        &self,
+        context: &Context,
+        known: &BTreeMap<u64, Seated>,
+    ) -> Result<BTreeMap<u64, Seated>, RestoreFailure> {
+        let mut all: BTreeMap<u64, Seated> = BTreeMap::new();
+        for (&epoch, configuration) in &self.configurations {
+            let before = all.values().next_back();
+            let mut candidates = before.into_iter().chain(known.values().rev());
+            let same = candidates.find(|one| one.configuration == *configuration).cloned();
+            let seated = match same {
+                Some(seated) => seated,
+                None => Seated::new(context, configuration.clone())?,
+            };
+            all.insert(epoch, seated);
+        }
+        Ok(all)
+    }
+}

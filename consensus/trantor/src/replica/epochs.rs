@@ -1,0 +1,221 @@
+//! From one epoch to the next: snapshot, votes, certificate, configuration.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Recipient, Slot};
+
+use crate::app::{Application, Seated};
+use crate::config::Replicas;
+use crate::replica::certifier::{CertifierError, Votes};
+use crate::replica::checkpoint::Certified;
+use crate::replica::contents::Contents;
+use crate::replica::job::{CertifyJob, CertifyVerdict, CertifyWork, ReplicaJob};
+use crate::replica::message::{CheckpointVote, ReplicaFault, ReplicaMessage, WrongState};
+use crate::replica::{Own, Replica, ReplicaEffect, ReplicaRecord, Stable};
+
+impl<A: Application> Replica<A> {
+    pub(super) fn epoch(&self) -> u64 {
+        self.engine.schedule().epoch()
+    }
+
+    /// Takes the snapshot of an epoch that is over, and votes for it. Returns whether it was time.
+    pub(super) fn close_epoch(&mut self) -> bool {
+        let epoch = self.epoch().saturating_add(1);
+        let seated = self.seated.get(&epoch).filter(|_| self.own.is_none());
+        let Some(seated) = seated.filter(|_| self.engine.is_epoch_over()) else { return false };
+        let schedule = self.engine.next_schedule(&seated.committee);
+        let later = self.seated.range(epoch..);
+        let contents = Contents {
+            schedule: schedule.clone(),
+            configurations: later.map(|(at, one)| (*at, one.configuration.clone())).collect(),
+            ordered: self.engine.ordered.to_checkpoint(),
+            application: self.app.snapshot(),
+        };
+        let (state, statement) = contents.seal();
+        let committee = self.engine.committee();
+        let vote = self.certifier.vote(committee, &statement.to_bytes(&self.context));
+        let vote = vote.map(|vote| CheckpointVote { statement, vote });
+        let (again, refused) = (self.now + self.patience, BTreeSet::new());
+        if let Some(vote) = &vote {
+            self.votes.insert(self.me, vote.clone());
+            self.send(Recipient::All, ReplicaMessage::Vote(Box::new(vote.clone())));
+        }
+        let combining = false;
+        self.own = Some(Own { statement, state, schedule, vote, again, combining, refused });
+        self.combine();
+        true
+    }
+
+    /// Sends the vote again as long as it is not certified, for messages get lost.
+    pub(super) fn repeat_vote(&mut self) {
+        let (now, patience) = (self.now, self.patience);
+        let Some(own) = self.own.as_mut().filter(|own| own.again <= now) else { return };
+        own.again = now + patience;
+        if let Some(vote) = own.vote.clone() {
+            self.send(Recipient::All, ReplicaMessage::Vote(Box::new(vote)));
+        }
+    }
+
+    /// A peer votes for its state. One that is behind gets the checkpoint.
+    pub(super) fn receive_vote(&mut self, from: Party, vote: CheckpointVote) {
+        let epoch = vote.statement.epoch;
+        if epoch <= self.epoch() {
+            self.offer_checkpoint(from);
+            return;
+        }
+        let before = self.votes.get(&from).map(|vote| vote.statement.epoch);
+        if before < Some(epoch) {
+            self.votes.insert(from, vote);
+            self.combine();
+        }
+    }
+
+    /// Has the votes for this party's state combined, if they are a quorum.
+    fn combine(&mut self) {
+        let committee = self.engine.committee();
+        let Some(own) = self.own.as_ref().filter(|own| !own.combining) else { return };
+        let statement = own.statement;
+        let counts = |(party, vote): &(&Party, &CheckpointVote)| {
+            vote.statement == statement
+                && !own.refused.contains(*party)
+                && committee.stake(**party) > 0
+        };
+        let votes = self.votes.iter().filter(counts);
+        let votes: Votes = votes.map(|(party, vote)| (*party, vote.vote.clone())).collect();
+        let parties = votes.keys().copied().collect();
+        if !self.certifier.suffices(committee, &parties) {
+            return;
+        }
+        if let Some(own) = &mut self.own {
+            own.combining = true;
+        }
+        let committee = Arc::clone(&self.engine.committee);
+        self.certify(committee, CertifyWork::Combine { statement, votes });
+    }
+
+    pub(super) fn certify(&mut self, committee: Arc<Replicas>, work: CertifyWork) {
+        let (certifier, context) = (Arc::clone(&self.certifier), self.context);
+        let job = CertifyJob { certifier, committee, context, work };
+        self.effect(ReplicaEffect::Run(ReplicaJob::Certify(job)));
+    }
+
+    /// Work about checkpoints has ended.
+    pub(super) fn certified(&mut self, verdict: CertifyVerdict) {
+        let CertifyVerdict { work, result } = verdict;
+        match (work, result) {
+            (CertifyWork::Combine { statement, .. }, result) => {
+                let open = self.own.as_ref().is_some_and(|own| own.statement == statement);
+                match result {
+                    _ if !open => {}
+                    Ok(certificate) => self.stabilize(Certified { statement, certificate }),
+                    Err(error) => self.refuse_votes(&error),
+                }
+            }
+            (CertifyWork::Verify { from, certified }, result) => {
+                self.checking.remove(&from);
+                match result {
+                    Ok(_) => self.accept_stable(from, certified),
+                    Err(_) => self.refuse_stable(from, &certified.statement),
+                }
+            }
+            (CertifyWork::Evidence { party, evidence }, Ok(_)) => {
+                self.accuse(party, ReplicaFault::WrongState(evidence));
+            }
+            // The vote is not valid either: that convinces nobody else.
+            (CertifyWork::Evidence { party, evidence }, Err(_)) => {
+                let epoch = evidence.vote.statement.epoch;
+                self.accuse(party, ReplicaFault::BadVote { epoch });
+            }
+        }
+    }
+
+    fn refuse_votes(&mut self, error: &CertifierError) {
+        let Some(own) = &mut self.own else { return };
+        let epoch = own.statement.epoch;
+        // A failure without culprits would repeat itself; the next vote leads to another attempt.
+        own.combining = false;
+        let CertifierError::Faulty { culprits } = error else { return };
+        own.refused.extend(culprits.iter().copied());
+        for party in culprits {
+            self.accuse(*party, ReplicaFault::BadVote { epoch });
+        }
+        self.combine();
+    }
+
+    /// This party's state is certified: the next epoch begins.
+    pub(super) fn stabilize(&mut self, certified: Certified) {
+        let Some(own) = self.own.take() else { return };
+        let statement = certified.statement;
+        self.charge_others(&certified);
+        let record = ReplicaRecord::Checkpoint(certified.clone(), own.state.bytes().to_vec());
+        self.outputs.push_back(prefinal_protocol::Output::Keep(record));
+        self.app.checkpoint(&statement, &certified.certificate);
+        self.keep_stable(Stable { certified, state: own.state });
+        self.effect(ReplicaEffect::Stable(statement));
+        let epoch = statement.epoch;
+        self.firsts.insert(epoch, statement.slot);
+        let retained = self.retention_index(epoch);
+        let committee = self.seated.get(&epoch).map(|one| Arc::clone(&one.committee));
+        let Some(committee) = committee else { return };
+        self.begin(epoch);
+        self.engine.enter(self.now, committee, own.schedule, retained);
+    }
+
+    /// Votes for another state than the certified one are evidence.
+    fn charge_others(&mut self, certified: &Certified) {
+        let right = certified.statement;
+        let wrong = self
+            .votes
+            .iter()
+            .filter(|(_, vote)| vote.statement.epoch == right.epoch && vote.statement != right);
+        let wrong: Vec<(Party, CheckpointVote)> =
+            wrong.map(|(party, vote)| (*party, vote.clone())).collect();
+        let committee = Arc::clone(&self.engine.committee);
+        for (party, vote) in wrong {
+            let evidence = Box::new(WrongState { vote, certified: certified.clone() });
+            self.certify(Arc::clone(&committee), CertifyWork::Evidence { party, evidence });
+        }
+    }
+
+    /// Keeps a checkpoint for peers, and forgets the oldest if there are too many.
+    pub(super) fn keep_stable(&mut self, stable: Stable) {
+        self.stable.push_back(stable);
+        let most = usize::try_from(self.settings.retained_epochs.saturating_add(1));
+        while self.stable.len() > most.unwrap_or(usize::MAX) {
+            let _oldest = self.stable.pop_front();
+        }
+    }
+
+    /// The first height that is kept while this epoch runs.
+    fn retention_index(&mut self, epoch: u64) -> Slot {
+        let oldest = epoch.saturating_sub(self.settings.retained_epochs);
+        self.firsts = self.firsts.split_off(&oldest);
+        self.firsts.values().next().copied().unwrap_or(Slot::new(1))
+    }
+
+    /// What changes with the number of the epoch alone.
+    pub(super) fn begin(&mut self, epoch: u64) {
+        self.seated = self.seated.split_off(&epoch);
+        self.votes.retain(|_, vote| vote.statement.epoch > epoch);
+        self.transfer = self.transfer.take().filter(|transfer| transfer.epoch() > epoch);
+        self.configure(epoch);
+    }
+
+    /// Asks the application for the configuration of a later epoch.
+    pub(super) fn configure(&mut self, epoch: u64) {
+        let at = epoch.saturating_add(self.settings.config_offset);
+        let Some(before) = self.seated.values().next_back().cloned() else { return };
+        let chosen = self.app.new_epoch(epoch);
+        let fresh = chosen.filter(|chosen| *chosen != before.configuration);
+        let seated = fresh.map(|chosen| {
+            chosen.follows(&before.configuration)?;
+            Seated::new(&self.context, chosen)
+        });
+        let seated = seated.transpose().unwrap_or_else(|error| {
+            self.effect(ReplicaEffect::ConfigurationRefused(error));
+            None
+        });
+        self.seated.insert(at, seated.unwrap_or(before));
+    }
+}

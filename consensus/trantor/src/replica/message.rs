@@ -1,0 +1,172 @@
+//! What replicas say to each other beside the ordering, and what they do wrong.
+//!
+//! | message       | to         | says                                                          |
+//! |---------------|------------|---------------------------------------------------------------|
+//! | order         | one or all | a message of the ordering, and the committee that it belongs to |
+//! | vote          | all        | this is my state at the epoch's beginning                       |
+//! | stable        | one        | I have no older heights; this is my latest checkpoint             |
+//! | piece request | one        | I miss this piece of a checkpoint                               |
+//! | piece         | one        | here it is, with its way to the root                            |
+use borsh::{BorshDeserialize, BorshSerialize};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::Context;
+use thiserror::Error;
+
+use crate::config::Replicas;
+use crate::message::Message as OrderMessage;
+use crate::replica::certifier::{Certifier, CertifierError};
+use crate::replica::checkpoint::{
+    Certified, MAX_CERTIFICATE, MAX_VOTE, Piece, PieceError, Statement,
+};
+
+/// The beginning of a committee's context: which committee a message of the ordering belongs to.
+pub(crate) type CommitteeTag = [u8; 8];
+
+/// A party's vote for its state.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct CheckpointVote {
+    /// The state.
+    pub statement: Statement,
+    /// The vote, as the [`Certifier`] writes it.
+    pub vote: Vec<u8>,
+}
+
+/// Everything that replicas send each other.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum ReplicaMessage {
+    /// A message of the ordering.
+    Order {
+        /// The committee that it belongs to.
+        committee: [u8; 8],
+        /// The message.
+        message: Box<OrderMessage>,
+    },
+    /// The sender's state at the beginning of an epoch.
+    Vote(Box<CheckpointVote>),
+    /// The sender's latest certified checkpoint.
+    Stable(Box<Certified>),
+    /// The sender misses a piece.
+    PieceRequest {
+        /// The epoch of the checkpoint.
+        epoch: u64,
+        /// The place of the piece.
+        index: u32,
+    },
+    /// A piece that was asked for.
+    Piece(Box<Piece>),
+}
+
+/// A vote for a state, and what shows that it is wrong: evidence for anybody who knows the committee.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct WrongState {
+    /// The vote.
+    pub vote: CheckpointVote,
+    /// A quorum's certificate of another state at the same epoch.
+    pub certified: Certified,
+}
+
+impl WrongState {
+    /// Checks that `party` voted for a state which is not the certified one.
+    ///
+    /// # Errors
+    /// [`CertifierError`] if vote or certificate is not valid; [`CertifierError::Certificate`] also if both
+    /// are about the same state, or about two epochs.
+    pub fn verify(
+        &self,
+        certifier: &dyn Certifier,
+        committee: &Replicas,
+        context: &Context,
+        party: Party,
+    ) -> Result<(), CertifierError> {
+        let (vote, certified) = (&self.vote, &self.certified);
+        let (said, right) = (vote.statement, certified.statement);
+        if said == right || said.epoch != right.epoch {
+            return Err(CertifierError::Certificate);
+        }
+        certifier.check_vote(committee, &said.to_bytes(context), party, &vote.vote)?;
+        certifier.verify(committee, &right.to_bytes(context), &certified.certificate)
+    }
+}
+
+/// What a replica did wrong, beside the ordering.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ReplicaFault {
+    /// A message is larger than it may be.
+    #[error("{got} bytes of a {what}, at most {most} are allowed")]
+    TooLong {
+        /// The kind of message.
+        what: &'static str,
+        /// Its bytes.
+        got: usize,
+        /// Most bytes.
+        most: usize,
+    },
+    /// Its vote for a checkpoint is not valid.
+    #[error("invalid vote for the checkpoint of epoch {epoch}")]
+    BadVote {
+        /// The epoch.
+        epoch: u64,
+    },
+    /// It voted for a state that is not the one that a quorum certified.
+    #[error("wrong state at epoch {}", .0.vote.statement.epoch)]
+    WrongState(Box<WrongState>),
+    /// It passed on a certificate that is none.
+    #[error("forged certificate of the checkpoint of epoch {epoch}")]
+    ForgedCheckpoint {
+        /// The epoch.
+        epoch: u64,
+    },
+    /// It sent bytes that are not the piece which was asked for.
+    #[error("checkpoint of epoch {epoch}: {error}")]
+    BadPiece {
+        /// The epoch.
+        epoch: u64,
+        /// What is wrong.
+        error: PieceError,
+    },
+}
+
+impl ReplicaFault {
+    /// The fault's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::TooLong { .. } => "too-long",
+            Self::BadVote { .. } => "signature-mismatch",
+            Self::WrongState(_) => "other-state",
+            Self::ForgedCheckpoint { .. } => "invalid-certificate",
+            Self::BadPiece { error, .. } => error.code(),
+        }
+    }
+}
+
+impl ReplicaMessage {
+    /// Checks the sizes of what the certifier and the pieces bring. The ordering checks its own messages.
+    pub(crate) fn check_size(&self) -> Result<(), ReplicaFault> {
+        let (what, got, most) = match self {
+            Self::Vote(vote) => ("vote", vote.vote.len(), MAX_VOTE),
+            Self::Stable(certified) => {
+                ("certificate", certified.certificate.len(), MAX_CERTIFICATE)
+            }
+            Self::Order { .. } | Self::PieceRequest { .. } | Self::Piece(_) => return Ok(()),
+        };
+        if got > most { Err(ReplicaFault::TooLong { what, got, most }) } else { Ok(()) }
+    }
+}
+
+/// Whether a party with another committee can use a message of the ordering: it asks for what is decided,
+/// or answers that.
+pub(crate) const fn crosses_committees(message: &OrderMessage) -> bool {
+    use OrderMessage as M;
+    matches!(
+        message,
+        M::Progress(_)
+            | M::Request(_)
+            | M::Response(_)
+            | M::BodyRequest(_)
+            | M::BodyResponse(..)
+            | M::BatchRequest(_)
+            | M::BatchResponse(_)
+    )
+}

@@ -1,0 +1,106 @@
+//! Epochs one step at a time: an engine under a [`Replica`](crate::Replica) stops at an epoch's end until the
+//! replica lets it go on, with the committee of the next epoch.
+//!
+//! All heights of the epoch are then decided and reported, so nothing is open, and what peers that are ahead
+//! sent about the next epoch waits in the collectors. If the committee changes, that is dropped: those
+//! votes count other stakes, and decisions are fetched instead.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use prefinal_protocol::{Instant, Slot};
+
+use crate::config::Replicas;
+use crate::engine::Trantor;
+use crate::fetch::Fetch;
+use crate::order::Ordered;
+use crate::schedule::Schedule;
+
+impl Trantor {
+    /// Whether all heights of the epoch are reported.
+    pub(crate) fn is_epoch_over(&self) -> bool {
+        self.unreported >= self.schedule.end()
+    }
+
+    /// The epoch after one that is over, with this committee.
+    pub(crate) fn next_schedule(&self, committee: &Replicas) -> Schedule {
+        self.schedule.next(&self.failed, committee)
+    }
+
+    /// The lowest height whose decision is kept for peers.
+    pub(crate) fn oldest(&self) -> Slot {
+        self.decided.keys().next().copied().unwrap_or(self.next).min(self.next)
+    }
+
+    /// Begins the next epoch. Decisions from `retained` on are kept for peers.
+    pub(crate) fn enter(
+        &mut self,
+        now: Instant,
+        committee: Arc<Replicas>,
+        schedule: Schedule,
+        retained: Slot,
+    ) {
+        if committee.context() != self.committee.context() {
+            self.forget_votes();
+            self.store.forget_certificates();
+            self.committee = committee;
+        }
+        self.schedule = schedule;
+        self.failed.clear();
+        self.retained = Some(retained);
+        let waiting = self.store.own(self.me);
+        self.pass_on(waiting);
+        if self.started {
+            self.advance(now);
+            self.spread_uncertified(now);
+        }
+    }
+
+    /// Goes to a later epoch from a checkpoint: everything before is given up. What this party has promised
+    /// is about heights before; batches that it has acknowledged stay.
+    pub(crate) fn jump(
+        &mut self,
+        now: Instant,
+        committee: Arc<Replicas>,
+        schedule: Schedule,
+        ordered: Ordered,
+    ) {
+        let first = schedule.first();
+        self.forget_votes();
+        self.open.clear();
+        self.promises = self.promises.split_off(&first);
+        self.decided = self.decided.split_off(&first);
+        self.bodies = self.bodies.split_off(&first);
+        self.carried.clear();
+        self.charged.clear();
+        self.heard = self.heard.split_off(&first);
+        self.fetch = Fetch::new(self.fetch.grace());
+        self.ordered = ordered;
+        (self.next, self.unreported) = (first, first);
+        self.store.keep(first, &BTreeSet::new());
+        self.enter(now, committee, schedule, first);
+    }
+
+    /// Forgets votes that were not decided on, and jobs about them.
+    fn forget_votes(&mut self) {
+        self.prepares = crate::collector::Collector::default();
+        self.commits = crate::collector::Collector::default();
+        self.asks.clear();
+        self.early.clear();
+        self.jobs.clear();
+        self.leading = None;
+    }
+
+    /// Spreads this party's batches that have lost their acknowledgements with their committee.
+    fn spread_uncertified(&mut self, now: Instant) {
+        let certified: BTreeSet<_> =
+            self.store.own(self.me).iter().map(|certificate| certificate.batch.id).collect();
+        for id in self.store.waiting_of(self.me) {
+            if certified.contains(&id) || self.store.spreading.contains_key(&id) {
+                continue;
+            }
+            if let Some(batch) = self.store.get(id).cloned() {
+                self.spread_batch(now, batch);
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! State transfer to replicas that fell behind, from peers of which some lie.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::Slot;
+
+use super::bench::FOUR;
+use super::net::{Net, again, order_faults, put, settings};
+use super::replicas::shared_key;
+use super::{context, members};
+use crate::config::Replicas;
+use crate::message::Message;
+use crate::replica::certifier::{Certifier, StakeCertifier};
+use crate::replica::checkpoint::{Certified, PIECE, PieceError, Statement};
+use crate::replica::message::{ReplicaFault, ReplicaMessage};
+use crate::replica::{ReplicaInput, ReplicaRecord};
+
+/// Three of four replicas, far ahead of the fourth, with a state of several pieces.
+fn three_ahead(mut net: Net) -> Net {
+    (0..3).for_each(|party| net.up(party, settings(&FOUR)));
+    for number in 0..4 {
+        let value = vec![u8::try_from(number).unwrap(); PIECE - 100];
+        net.input(1, ReplicaInput::Submit(put(number, &format!("key {number}"), &value)));
+    }
+    net.run("all is carried out", |net| net.nodes.values().all(|node| node.app().applied() == 4));
+    net.run_to_epoch(net.epochs()[0] + 3);
+    net
+}
+
+fn come_back(net: &mut Net) {
+    net.up(3, settings(&FOUR));
+    net.run("it has the state", |net| net.restored(3) > 0);
+    net.run_to_epoch(net.epochs()[0] + 2);
+    assert_eq!(net.nodes[&3].app(), net.nodes[&0].app());
+    assert_eq!(net.nodes[&3].app().get("key 2").map(<[u8]>::len), Some(PIECE - 100));
+}
+
+#[test]
+fn a_replica_that_comes_back_after_garbage_collection_restores_and_goes_on() {
+    let mut net = three_ahead(Net::new(4));
+    let first = net.nodes[&0].ordering().decided.keys().next().copied().unwrap();
+    assert!(first > Slot::new(17), "the first epochs are forgotten: {first}");
+    assert!(net.nodes[&0].stable.len() <= 2);
+    come_back(&mut net);
+    // It is needed from now on.
+    net.down(0);
+    let epoch = net.epochs()[0];
+    net.run_to_epoch(epoch + 2);
+    assert_eq!((net.faults(), order_faults(&net)), (vec![], vec![]));
+}
+
+#[test]
+fn a_short_absence_needs_no_transfer() {
+    let mut net = Net::new(4);
+    (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    net.run_to_epoch(2);
+    net.down(3);
+    let next = net.nodes[&0].ordering().next().after(6);
+    net.run("some heights", |net| net.nodes[&0].ordering().next() >= next);
+    net.up(3, settings(&FOUR));
+    net.run_to_epoch(4);
+    assert_eq!((net.restored(3), net.faults()), (0, vec![]));
+}
+
+#[test]
+fn a_wrong_piece_is_refused_and_its_sender_accused_and_the_next_peer_asked() {
+    let mut net = three_ahead(Net::new(4));
+    // Two of three lie, each in another way; and a third of what is asked is lost.
+    // Nothing is ordered meanwhile, or the state would be out of date before the time-outs are over.
+    let frozen = Rc::new(Cell::new(true));
+    let (freeze, mut count) = (Rc::clone(&frozen), 0);
+    net.tamper = Box::new(move |from, _, message| match (from, message) {
+        (_, ReplicaMessage::Order { message, .. }) if freeze.get() && message.is_signed() => None,
+        (0, ReplicaMessage::Piece(mut piece)) => {
+            piece.bytes[10] ^= 1;
+            Some(ReplicaMessage::Piece(piece))
+        }
+        (1, ReplicaMessage::Piece(mut piece)) => {
+            piece.bytes.push(0);
+            Some(ReplicaMessage::Piece(piece))
+        }
+        (3, ReplicaMessage::PieceRequest { epoch, index }) => {
+            count += 1;
+            (count % 3 != 0).then_some(ReplicaMessage::PieceRequest { epoch, index })
+        }
+        (_, message) => Some(message),
+    });
+    net.up(3, settings(&FOUR));
+    net.run("it has the state", |net| net.restored(3) > 0);
+    frozen.set(false);
+    net.run_to_epoch(net.epochs()[0] + 1);
+    assert_eq!(net.nodes[&3].app(), net.nodes[&2].app());
+    let faults = net.faults();
+    let of = |party, wanted: fn(&PieceError) -> bool| {
+        faults.iter().any(|(by, accused, fault)| {
+            (*by, *accused) == (3, party)
+                && matches!(fault, ReplicaFault::BadPiece { error, .. } if wanted(error))
+        })
+    };
+    assert!(of(0, |error| matches!(error, PieceError::Root { .. })), "{faults:?}");
+    assert!(of(1, |error| matches!(error, PieceError::Size { .. })), "{faults:?}");
+    assert!(faults.iter().all(|(_, accused, _)| *accused != 2));
+}
+
+fn asked(net: &mut Net, from: u32, certified: Certified) -> bool {
+    let message = ReplicaMessage::Stable(Box::new(certified));
+    net.input(3, ReplicaInput::Received { from: Party::new(from), message });
+    net.nodes[&3].transfer.is_some()
+}
+
+/// The fourth replica alone with a forger, and the checkpoint that the others have.
+fn alone() -> (Net, Certified) {
+    let mut net = three_ahead(Net::new(4));
+    let certified = net.nodes[&0].stable().unwrap().clone();
+    (0..3).for_each(|party| net.down(party));
+    net.up(3, settings(&FOUR));
+    (net, certified)
+}
+
+#[test]
+fn a_forged_certificate_moves_nothing() {
+    let (mut net, good) = alone();
+    let committee = Replicas::new(&context(0), members(&FOUR)).unwrap();
+    // Another state, with the certificate of the true one.
+    let lie = Statement { root: [3; 32], ..good.statement };
+    let far = Statement { epoch: 99, ..lie };
+    let forged = Certified { statement: far, certificate: good.certificate.clone() };
+    assert!(!asked(&mut net, 1, forged));
+    // The committee of that epoch is not known for sure to this replica, so that is no fault yet.
+    assert_eq!(net.faults(), []);
+    // Of a known committee it is one; the signature of one party is no quorum.
+    let statement = Statement { epoch: 1, ..lie };
+    let vote = StakeCertifier::new(again(1)).vote(&committee, &statement.to_bytes(&context(0)));
+    let alone = Certified { statement, certificate: vote.unwrap() };
+    assert!(!asked(&mut net, 1, alone));
+    assert_eq!(net.faults(), [(3, 1, ReplicaFault::ForgedCheckpoint { epoch: 1 })]);
+    let long = Certified { certificate: vec![0; 1 << 20], ..good.clone() };
+    assert!(!asked(&mut net, 2, long));
+    assert!(matches!(net.faults()[1], (3, 2, ReplicaFault::TooLong { .. })));
+    let huge = Certified { statement: Statement { bytes: u64::MAX, ..lie }, ..good.clone() };
+    assert!(!asked(&mut net, 2, huge));
+    assert!(asked(&mut net, 2, good));
+}
+
+#[test]
+fn an_old_checkpoint_moves_nothing_back() {
+    let mut net = three_ahead(Net::new(4));
+    let old = net.nodes[&0].stable.front().unwrap().certified.clone();
+    come_back(&mut net);
+    let before = net.epochs()[3];
+    assert!(old.statement.epoch < before);
+    assert!(!asked(&mut net, 0, old));
+    let present = net.nodes[&3].stable().unwrap().clone();
+    assert!(!asked(&mut net, 0, present));
+    assert_eq!((net.epochs()[3], net.faults()), (before, vec![]));
+    // While a state is fetched, an older one does not take its place.
+    let (mut net, good) = alone();
+    assert!(asked(&mut net, 2, good.clone()));
+    let older = Certified { statement: Statement { epoch: 1, ..good.statement }, ..good.clone() };
+    asked(&mut net, 1, older);
+    assert_eq!(net.nodes[&3].transfer.as_ref().map(|one| one.epoch()), Some(good.statement.epoch));
+    assert_eq!(net.faults(), [], "it is not even checked");
+}
+
+#[test]
+fn a_crash_in_the_middle_of_a_transfer_leaves_the_state_before() {
+    let mut net = three_ahead(Net::new(4));
+    net.up(3, settings(&FOUR));
+    net.run("two pieces are here", |net| {
+        net.nodes[&3].transfer.as_ref().is_some_and(|transfer| transfer.received() == 2)
+    });
+    let written = net.records.get(&3).into_iter().flatten();
+    assert_eq!(written.filter(|one| matches!(one, ReplicaRecord::Checkpoint(..))).count(), 0);
+    net.down(3);
+    come_back(&mut net);
+    // And after it, a restart finds the new state.
+    net.down(3);
+    net.up(3, settings(&FOUR));
+    assert!(net.nodes[&3].ordering().schedule().epoch() > 3);
+    assert_eq!(net.nodes[&3].app().applied(), 4);
+    net.run_to_epoch(net.epochs()[0] + 2);
+    assert_eq!(net.nodes[&3].app(), net.nodes[&0].app());
+}
+
+#[test]
+fn nothing_is_taken_that_was_not_asked_for() {
+    let mut net = three_ahead(Net::new(4));
+    let piece = net.nodes[&0].stable.back().unwrap().state.piece(1, 0).unwrap();
+    (0..3).for_each(|party| net.down(party));
+    net.up(3, settings(&FOUR));
+    for from in 0..3 {
+        let message = ReplicaMessage::Piece(Box::new(piece.clone()));
+        net.input(3, ReplicaInput::Received { from: Party::new(from), message });
+    }
+    assert!(net.nodes[&3].transfer.is_none());
+    assert_eq!(net.faults(), []);
+}
+
+#[test]
+fn a_peer_is_given_pieces_of_what_is_kept_and_a_statement_in_place_of_the_rest() {
+    let mut net = three_ahead(Net::new(4));
+    let epoch = net.nodes[&0].stable().unwrap().statement.epoch;
+    let mut ask = |message: ReplicaMessage| {
+        let _before = net.take_sent_to(3);
+        net.input(0, ReplicaInput::Received { from: Party::new(3), message });
+        let answers = net.take_sent_to(3).into_iter();
+        answers.filter(|one| !matches!(one, ReplicaMessage::Order { .. })).collect::<Vec<_>>()
+    };
+    let request = |epoch, index| ReplicaMessage::PieceRequest { epoch, index };
+    assert!(matches!(&ask(request(epoch, 1))[..], [ReplicaMessage::Piece(_)]));
+    assert_eq!(ask(request(epoch, 99)), []);
+    assert!(matches!(&ask(request(1, 0))[..], [ReplicaMessage::Stable(_)]));
+    let old = Message::Request(Slot::new(1));
+    let old = ReplicaMessage::Order { committee: [0; 8], message: Box::new(old) };
+    assert!(matches!(&ask(old)[..], [ReplicaMessage::Stable(_)]));
+    let served = (0..100).filter(|_| !ask(request(epoch, 0)).is_empty()).count();
+    assert!(served < 32, "and no more for a while: {served}");
+}
+
+#[test]
+fn under_a_shared_key_a_replica_needs_to_know_no_committee_in_between() {
+    let mut net = three_ahead(Net::with_certifiers(4, shared_key()));
+    come_back(&mut net);
+    assert_eq!(net.faults(), []);
+}
