@@ -156,7 +156,7 @@ impl Trantor {
                 let signers = self.committee.signers(parties);
                 let acks = MultiSignature { signers, signature };
                 let certificate = AvailabilityCertificate { batch, acks };
-                self.store.buffer(self.me, certificate.clone());
+                self.store.buffer(self.me, certificate.clone(), self.next);
                 self.pass_on(vec![certificate]);
             }
             Err(culprits) => {
@@ -178,7 +178,7 @@ impl Trantor {
     /// Takes certificates that are valid from a peer that does not lead.
     pub(crate) fn accept_certificates(&mut self, from: Party, all: Vec<AvailabilityCertificate>) {
         for certificate in all {
-            self.store.buffer(from, certificate);
+            self.store.buffer(from, certificate, self.next);
         }
     }
 

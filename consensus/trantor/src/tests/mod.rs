@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod attack;
 mod batches;
 mod bench;
 mod changes;

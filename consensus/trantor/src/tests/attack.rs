@@ -1,0 +1,74 @@
+//! What one faulty party tries: to fill what is bounded, to have work done for nothing, to hold back what
+//! another honest party needs.
+
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::{Recipient, Slot};
+
+use super::bench::{
+    Bench, at, batch, body, changes, commits, faults, finalized, malformed, ms, prepares, sent, view,
+};
+use super::certify;
+use crate::batch::{Batch, BatchLabel};
+use crate::block::{Body, Transaction};
+use crate::certificate::Stage;
+use crate::engine::{Effect, Input, Output};
+use crate::job::Work;
+use crate::message::{Message, ShapeError};
+use crate::records::Record;
+
+/// A batch of party 3 with one transaction.
+fn small(number: u8, until: u64) -> Batch {
+    Batch::new(Party::new(3), Slot::new(until), vec![Transaction::new(vec![number])])
+}
+
+fn submit(bench: &mut Bench, bytes: &[u8]) -> Vec<Output> {
+    let mut outputs = bench.input(Input::Submit(Transaction::new(bytes.to_vec())));
+    bench.now = bench.now + ms(20);
+    outputs.extend(bench.input(Input::Tick));
+    outputs
+}
+
+fn spread(outputs: &[Output]) -> Vec<Batch> {
+    let batch = |message: &&Message| match message {
+        Message::Batch(batch) => Some((**batch).clone()),
+        _ => None,
+    };
+    sent(outputs).iter().filter_map(batch).collect()
+}
+
+fn acks(outputs: &[Output]) -> usize {
+    sent(outputs).iter().filter(|message| matches!(message, Message::Ack(..))).count()
+}
+
+fn requests(outputs: &[Output]) -> Vec<(u32, u64)> {
+    let request = |output: &Output| match output {
+        Output::Do(Effect::Send { to: Recipient::One(to), message: Message::Request(first) }) => {
+            Some((to.get(), first.get()))
+        }
+        _ => None,
+    };
+    outputs.iter().filter_map(request).collect()
+}
+
+/// Party 3 spreads its batches to one honest party only, lets them grow old, and gives the certificates to
+/// party 0, which has none of the batches.
+#[test]
+fn certificates_that_no_block_may_hold_any_more_keep_nobody_from_spreading() {
+    for early in [true, false] {
+        let mut bench = Bench::new();
+        let old = (0..16).map(|number| certify(&small(number, 4), &[1, 3])).collect();
+        if !early {
+            bench.decide(1..=9);
+        }
+        bench.receive(3, Message::Certificates(old));
+        if early {
+            bench.decide(1..=9);
+        }
+        let fresh = (20..30).map(|number| certify(&small(number, 500), &[1, 3])).collect();
+        bench.receive(3, Message::Certificates(fresh));
+        assert_eq!(spread(&submit(&mut bench, b"pay")).len(), 1, "of its own");
+        let none = std::collections::BTreeSet::new();
+        let taken = bench.engine.store.select(Slot::new(13), 9999, &none);
+        assert_eq!(taken.len(), 10, "the fresh ones of party 3 have room, too");
+    }
+}
