@@ -32,9 +32,15 @@ impl Trantor {
             Message::Proposal(_)
             | Message::ViewChange(_)
             | Message::NewView(_)
-            | Message::Response(_)
-            | Message::Certificates(_) => {
+            | Message::Response(_) => {
                 self.admit(now, from, message);
+            }
+            Message::Certificates(mut all) => {
+                // Checking the others would be work for nothing.
+                all.retain(|one| self.store.has_place(from, &one.batch, self.next));
+                if !all.is_empty() && self.fetch.may_serve(from, now) {
+                    self.admit(now, from, Message::Certificates(all));
+                }
             }
             Message::Progress(next) => {
                 self.fetch.is_at(now, from, next, self.next);
@@ -63,9 +69,7 @@ impl Trantor {
     pub(crate) fn admit(&mut self, now: Instant, from: Party, message: Message) {
         let claims = match &message {
             Message::Proposal(proposal) => Some(self.news_in_proposal(from, proposal)),
-            Message::Certificates(all) if self.fetch.may_serve(from, now) => {
-                Some(all.iter().cloned().map(Claim::Batch).collect())
-            }
+            Message::Certificates(all) => Some(all.iter().cloned().map(Claim::Batch).collect()),
             Message::ViewChange(change) => self.news_in_change(now, from, change),
             Message::NewView(new) => self.news_in_new_view(now, from, new),
             Message::Response(decisions) => Some(self.news_in_decisions(decisions)),

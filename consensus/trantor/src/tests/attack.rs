@@ -72,3 +72,18 @@ fn certificates_that_no_block_may_hold_any_more_keep_nobody_from_spreading() {
         assert_eq!(taken.len(), 10, "the fresh ones of party 3 have room, too");
     }
 }
+
+#[test]
+fn certificates_that_wait_for_a_block_already_cost_no_work() {
+    let mut bench = Bench::new();
+    bench.jobs.clear();
+    let all: Vec<_> = (0..16).map(|number| certify(&small(number, 500), &[1, 3])).collect();
+    for _ in 0..20 {
+        bench.receive(3, Message::Certificates(all.clone()));
+    }
+    assert_eq!(bench.jobs.len(), 1);
+    // Nor do those of which there is no room.
+    let more: Vec<_> = (16..32).map(|number| certify(&small(number, 500), &[1, 3])).collect();
+    bench.receive(3, Message::Certificates(more));
+    assert_eq!(bench.jobs.len(), 1);
+}
