@@ -87,3 +87,17 @@ fn certificates_that_wait_for_a_block_already_cost_no_work() {
     bench.receive(3, Message::Certificates(more));
     assert_eq!(bench.jobs.len(), 1);
 }
+
+/// A leader that is a little ahead proposes twice before this party has the last decision of the epoch.
+#[test]
+fn early_proposals_of_full_blocks_are_all_there_when_their_epoch_begins() {
+    let mut bench = Bench::new();
+    bench.decide(1..=15);
+    let block = body(&[&[1; 900]]);
+    for slot in [17, 21] {
+        bench.receive(1, bench.forger.proposal(1, slot, &block));
+    }
+    let outputs = bench.decide(16..=16);
+    let slots: Vec<u64> = prepares(&outputs).iter().map(|(view, _)| view.slot.get()).collect();
+    assert!(slots.contains(&17) && slots.contains(&21), "{slots:?}");
+}
