@@ -25,6 +25,21 @@ impl Trantor {
         self.next.after(self.schedule.window().saturating_mul(2).max(32))
     }
 
+    /// A peer proposes or votes at this height. If that is behind the window, the height's leader has
+    /// decided more than this party, for it proposes within a window as well; and so may have the voter.
+    ///
+    /// Without this, a faulty leader that hides one height from this party alone would cost it its place:
+    /// the others move on and wait for this party's proposal, while it waits for that height to time out.
+    pub(crate) fn hear_of(&mut self, now: Instant, from: Party, slot: Slot) {
+        if slot < self.window_end() {
+            return;
+        }
+        let (end, behind) = (self.schedule.end(), self.schedule.window().saturating_sub(1));
+        let within = Slot::new(slot.get().saturating_sub(behind));
+        let least = if slot < end { within } else { end };
+        self.fetch.is_at(now, from, least, self.next);
+    }
+
     /// Opens the heights that have come into the window. A leader may propose at each when it is due.
     pub(crate) fn open_window(&mut self, now: Instant) {
         let mut slot = self.next;
@@ -95,8 +110,8 @@ impl Trantor {
     /// A proposal for a first view arrived.
     pub(crate) fn receive_proposal(&mut self, now: Instant, from: Party, proposal: Proposal) {
         let slot = proposal.slot;
+        self.hear_of(now, from, slot);
         if slot >= self.reach() {
-            self.fetch.is_at(now, from, slot, self.reach());
             return;
         }
         if slot >= self.schedule.end() {

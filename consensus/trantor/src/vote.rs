@@ -82,7 +82,7 @@ impl Trantor {
     pub(crate) fn receive_commit(&mut self, now: Instant, from: Party, commit: Commit) {
         let Commit { vote, partial } = commit;
         if vote.view.slot >= self.reach() {
-            self.is_in_reach(now, from, vote.view);
+            self.hear_of(now, from, vote.view.slot);
             return;
         }
         let kept = crate::records::kept_from(self.unreported, None);
@@ -101,9 +101,8 @@ impl Trantor {
 
     /// Whether votes of this view are of use. A peer that votes far ahead knows decisions.
     fn is_in_reach(&mut self, now: Instant, from: Party, view: View) -> bool {
-        let reach = self.reach();
-        if view.slot >= reach {
-            self.fetch.is_at(now, from, view.slot, reach);
+        self.hear_of(now, from, view.slot);
+        if view.slot >= self.reach() {
             return false;
         }
         let attempt = self.open.get(&view.slot).map_or(0, |open| open.attempt);

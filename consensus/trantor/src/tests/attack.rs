@@ -101,3 +101,36 @@ fn early_proposals_of_full_blocks_are_all_there_when_their_epoch_begins() {
     let slots: Vec<u64> = prepares(&outputs).iter().map(|(view, _)| view.slot.get()).collect();
     assert!(slots.contains(&17) && slots.contains(&21), "{slots:?}");
 }
+
+/// Party 1 leads height 2 and shows it to all others but this one. They move on, and wait for this party
+/// at its height 13. If it heard of height 2 only when its own time runs out, it would lead none in the
+/// next epochs.
+#[test]
+fn a_party_that_one_leader_leaves_behind_asks_the_others_long_before_its_time_is_over() {
+    for by_vote in [false, true] {
+        let mut bench = Bench::new();
+        bench.decide(1..=1);
+        bench.decide(3..=8);
+        bench.receive(3, bench.forger.proposal(3, 8, &body(&[])));
+        bench.now = at(30);
+        assert_eq!(requests(&bench.input(Input::Tick)), [], "8 is within the window behind 1");
+        let outputs = if by_vote {
+            bench.votes(Stage::Prepare, &[2], view(11, 0), bench.forger.value(11, &body(&[])))
+        } else {
+            bench.receive(2, bench.forger.proposal(2, 11, &body(&[])))
+        };
+        assert_eq!(requests(&outputs), [], "it may be on its way");
+        bench.now = at(50);
+        assert_eq!(requests(&bench.input(Input::Tick)), [(2, 2)]);
+    }
+}
+
+#[test]
+fn a_proposal_of_the_next_epoch_tells_that_this_one_is_over_for_its_leader() {
+    let mut bench = Bench::new();
+    bench.decide(1..=13);
+    bench.decide(15..=16);
+    bench.receive(1, bench.forger.proposal(1, 17, &body(&[])));
+    bench.now = at(20);
+    assert_eq!(requests(&bench.input(Input::Tick)), [(1, 14)]);
+}
