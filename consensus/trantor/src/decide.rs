@@ -205,15 +205,15 @@ impl Trantor {
         self.report(now);
     }
 
-    /// Answers a peer that misses decisions.
+    /// Answers a peer that misses decisions. Their batches need not be here: they have signers to ask.
     pub(crate) fn serve(&mut self, now: Instant, from: Party, first: Slot) {
-        if first >= self.unreported || !self.fetch.may_serve(from, now) {
+        if first >= self.next || !self.fetch.may_serve(from, now) {
             return;
         }
         let mut room = self.max_block_bytes;
         let mut decisions = Vec::new();
         let mut slot = first;
-        while decisions.len() < MAX_DECISIONS && slot < self.unreported {
+        while decisions.len() < MAX_DECISIONS && slot < self.next {
             let Some(decision) = self.decision(slot) else { break };
             let bytes = decision.body.as_ref().map_or(0, Body::bytes);
             let Some(left) = room.checked_sub(bytes) else { break };

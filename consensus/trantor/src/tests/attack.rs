@@ -134,3 +134,14 @@ fn a_proposal_of_the_next_epoch_tells_that_this_one_is_over_for_its_leader() {
     bench.now = at(20);
     assert_eq!(requests(&bench.input(Input::Tick)), [(1, 14)]);
 }
+
+/// The batch is withheld, so nothing is reported; but the decision is there.
+#[test]
+fn a_decision_is_served_although_its_batches_are_missing() {
+    let mut bench = Bench::new();
+    let decision = bench.forger.decision(1, Some(&body(&[b"pay"])));
+    let outputs = bench.receive(1, Message::Response(vec![decision.clone()]));
+    assert_eq!(finalized(&outputs), []);
+    let outputs = bench.receive(2, Message::Request(Slot::new(1)));
+    assert_eq!(sent(&outputs), [&Message::Response(vec![decision])]);
+}
