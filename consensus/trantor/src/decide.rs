@@ -80,6 +80,7 @@ impl Trantor {
         self.keep(Record::Epoch(self.schedule.clone()));
         let waiting = self.store.own(self.me);
         self.pass_on(waiting);
+        self.sum_early();
     }
 
     /// Handles proposals that came before their epoch.

@@ -148,13 +148,24 @@ impl Trantor {
         }
     }
 
-    /// Sends the votes for a value to be summed, if they hold a quorum.
+    /// Sends the votes for a value to be summed, if they hold a quorum. Prepares of the next epoch wait until
+    /// it begins: this party could not commit on their certificate before.
     pub(crate) fn sum_votes(&mut self, stage: Stage, view: View, value: Value) {
+        if stage != Stage::Commit && view.slot >= self.schedule.end() {
+            return;
+        }
         let committee = std::sync::Arc::clone(&self.committee);
         if let Some(votes) = self.collector(stage).quorum(view, value, &committee) {
             let parties = votes.keys().copied().collect();
             let work = Work::Votes { stage, view, value, votes };
             self.check(work, Pending::Votes { stage, view, value, parties });
+        }
+    }
+
+    /// Sums the prepares that came before the epoch.
+    pub(crate) fn sum_early(&mut self) {
+        for (view, value) in self.prepares.values_from(self.schedule.first()) {
+            self.sum_votes(Stage::Prepare, view, value);
         }
     }
 

@@ -145,3 +145,15 @@ fn a_decision_is_served_although_its_batches_are_missing() {
     let outputs = bench.receive(2, Message::Request(Slot::new(1)));
     assert_eq!(sent(&outputs), [&Message::Response(vec![decision])]);
 }
+
+#[test]
+fn votes_of_the_next_epoch_are_a_certificate_when_it_begins() {
+    let mut bench = Bench::new();
+    bench.decide(1..=15);
+    let block = body(&[]);
+    let name = bench.forger.value(17, &block);
+    bench.receive(1, bench.forger.proposal(1, 17, &block));
+    assert_eq!(commits(&bench.votes(Stage::Prepare, &[1, 2, 3], view(17, 0), name)), []);
+    let outputs = bench.decide(16..=16);
+    assert!(commits(&outputs).contains(&(view(17, 0), name, None)), "{:?}", commits(&outputs));
+}
