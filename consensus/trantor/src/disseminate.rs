@@ -88,7 +88,8 @@ impl Trantor {
         let label = batch.label();
         let own = self.sign_ack(&label);
         let again = now + self.timing.timeout;
-        let spreading = Spreading { acks: Acks::new(), checking: false, again };
+        let rejected = BTreeSet::new();
+        let spreading = Spreading { acks: Acks::new(), rejected, checking: false, again };
         self.store.spreading.insert(label.id, spreading);
         self.send(Recipient::All, Message::Batch(Box::new(batch)));
         self.count_ack(self.me, label, own);
@@ -126,8 +127,10 @@ impl Trantor {
         let Some(spreading) = self.store.spreading.get_mut(&label.id).filter(|_| known) else {
             return;
         };
-        spreading.acks.entry(from).or_insert(signature);
-        self.sum_acks(label);
+        if !spreading.rejected.contains(&from) {
+            spreading.acks.entry(from).or_insert(signature);
+            self.sum_acks(label);
+        }
     }
 
     fn sum_acks(&mut self, batch: BatchLabel) {
@@ -163,6 +166,7 @@ impl Trantor {
                 if let Some(spreading) = self.store.spreading.get_mut(&batch.id) {
                     spreading.checking = false;
                     spreading.acks.retain(|party, _| !culprits.contains(party));
+                    spreading.rejected.extend(&culprits);
                 }
                 for party in &culprits {
                     self.accuse(*party, Fault::BadAck { batch: batch.id });

@@ -24,6 +24,8 @@ const FOREIGN: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Spreading {
     pub(crate) acks: Acks,
+    /// The parties whose acknowledgement was bad. They get no second attempt.
+    pub(crate) rejected: BTreeSet<Party>,
     /// Whether the sum of some is being checked.
     pub(crate) checking: bool,
     /// When it is sent again.

@@ -157,3 +157,21 @@ fn votes_of_the_next_epoch_are_a_certificate_when_it_begins() {
     let outputs = bench.decide(16..=16);
     assert!(commits(&outputs).contains(&(view(17, 0), name, None)), "{:?}", commits(&outputs));
 }
+
+#[test]
+fn a_bad_acknowledgement_costs_work_once_for_each_party_and_batch() {
+    let mut bench = Bench::new();
+    let label = spread(&submit(&mut bench, b"pay"))[0].label();
+    let forged = certify(&batch(&[b"else"]), &[2]).acks.signature;
+    bench.jobs.clear();
+    let outputs: Vec<Output> =
+        (0..20).flat_map(|_| bench.receive(2, Message::Ack(label, forged))).collect();
+    let jobs = bench.jobs.iter().filter(|work| matches!(work, Work::Acks { .. }));
+    assert_eq!((jobs.count(), faults(&outputs).len()), (1, 1));
+    let good = super::secret(3).sign(
+        BatchLabel::domain(),
+        &label.statement(&bench.forger.committee),
+    );
+    bench.receive(3, Message::Ack(label, good));
+    assert_eq!(bench.engine.store.own(Party::new(0)).len(), 1, "the others' count");
+}
