@@ -99,8 +99,9 @@ impl Trantor {
         self.secret.sign(BatchLabel::domain(), &label.statement(&self.committee))
     }
 
-    /// A peer spreads a batch: stores it within the peer's allowance, then acknowledges it.
-    pub(crate) fn receive_batch(&mut self, from: Party, batch: Batch) {
+    /// A peer spreads a batch: stores it within the peer's allowance, then acknowledges it. What is here
+    /// already is acknowledged again, for the first one may be lost, within the limit of requests.
+    pub(crate) fn receive_batch(&mut self, now: Instant, from: Party, batch: Batch) {
         let author = batch.author();
         if author != from {
             self.accuse(from, Fault::ForeignBatch { author });
@@ -111,7 +112,11 @@ impl Trantor {
         if label.until < self.next || label.until > last {
             return;
         }
-        if !self.store.has(&label) {
+        if self.store.has(&label) {
+            if !self.fetch.may_serve(from, now) {
+                return;
+            }
+        } else {
             if !self.store.has_room(author, batch.bytes()) || !self.store.insert(batch.clone()) {
                 return;
             }

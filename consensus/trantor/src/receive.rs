@@ -51,7 +51,7 @@ impl Trantor {
             Message::Request(first) => self.serve(now, from, first),
             Message::BodyRequest(request) => self.serve_body(now, from, request),
             Message::BodyResponse(slot, body) => self.take_body(now, slot, body),
-            Message::Batch(batch) => self.receive_batch(from, *batch),
+            Message::Batch(batch) => self.receive_batch(now, from, *batch),
             Message::Ack(label, signature) => self.count_ack(from, label, signature),
             Message::BatchRequest(id) => self.serve_batch(now, from, id),
             Message::BatchResponse(batch) => self.take_batch(now, *batch),

@@ -175,3 +175,12 @@ fn a_bad_acknowledgement_costs_work_once_for_each_party_and_batch() {
     bench.receive(3, Message::Ack(label, good));
     assert_eq!(bench.engine.store.own(Party::new(0)).len(), 1, "the others' count");
 }
+
+#[test]
+fn a_batch_that_is_sent_again_and_again_is_signed_so_often_and_no_more() {
+    let mut bench = Bench::new();
+    let signed: usize = (0..100).map(|_| acks(&bench.spread(&[b"pay"]))).sum();
+    assert!(signed <= 33, "{signed}");
+    bench.now = at(80);
+    assert_eq!(acks(&bench.spread(&[b"pay"])), 1);
+}
