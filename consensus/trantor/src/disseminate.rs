@@ -108,6 +108,9 @@ impl Trantor {
             return;
         }
         let label = batch.label();
+        if self.fetch.is_wanted(&crate::fetch::Item::Batch(label.id)) {
+            self.take_batch(now, batch.clone());
+        }
         let last = self.next.after(LIFETIME.saturating_mul(2));
         if label.until < self.next || label.until > last {
             return;

@@ -184,3 +184,12 @@ fn a_batch_that_is_sent_again_and_again_is_signed_so_often_and_no_more() {
     bench.now = at(80);
     assert_eq!(acks(&bench.spread(&[b"pay"])), 1);
 }
+
+#[test]
+fn a_missing_batch_that_its_author_sends_is_reported_at_once() {
+    let mut bench = Bench::new();
+    let block = body(&[b"pay"]);
+    bench.receive(1, Message::Response(vec![bench.forger.decision(1, Some(&block))]));
+    assert_eq!(finalized(&bench.spread(&[b"pay"])), [(1, Some(1))]);
+    assert_eq!(bench.engine.fetch.wake_at(), None, "it is not asked for any more");
+}
