@@ -24,8 +24,9 @@ use crate::certificate::{CertificateError, MultiSignature};
 use crate::config::Replicas;
 
 const AVAILABLE: Domain = Domain::new("trantor available");
-/// For how many heights a batch may be ordered. Up to twice as many are acknowledged, for the author may be
-/// ahead.
+/// For how many heights a batch may be ordered. From half to twice as many are acknowledged, for the author may
+/// be behind or ahead. Of an author whose batches end sooner, journals would fill faster than its allowance
+/// says.
 pub(crate) const LIFETIME: u64 = 512;
 
 /// The name of a batch.

@@ -120,7 +120,9 @@ impl Trantor {
                 return;
             }
         } else {
-            if !self.store.has_room(author, batch.bytes()) || !self.store.insert(batch.clone()) {
+            let ends_soon = label.until < self.next.after(LIFETIME / 2);
+            let room = self.store.has_room(author, batch.bytes());
+            if ends_soon || !room || !self.store.insert(batch.clone()) {
                 return;
             }
             self.keep(Record::Batch(batch));

@@ -185,6 +185,21 @@ fn a_batch_that_is_sent_again_and_again_is_signed_so_often_and_no_more() {
     assert_eq!(acks(&bench.spread(&[b"pay"])), 1);
 }
 
+/// Otherwise an author could fill its allowance at every height again, and all journals with it.
+#[test]
+fn a_batch_that_ends_soon_is_not_stored() {
+    let mut bench = Bench::new();
+    for until in [1, 2, 100] {
+        let outputs = bench.receive(3, Message::Batch(Box::new(small(1, until))));
+        assert_eq!(acks(&outputs), 0, "{until}");
+    }
+    assert_eq!(acks(&bench.receive(3, Message::Batch(Box::new(small(1, 257))))), 1);
+    // What is stored is acknowledged to its end.
+    bench.decide(1..=200);
+    bench.now = at(100);
+    assert_eq!(acks(&bench.receive(3, Message::Batch(Box::new(small(1, 257))))), 1);
+}
+
 #[test]
 fn a_missing_batch_that_its_author_sends_is_reported_at_once() {
     let mut bench = Bench::new();
