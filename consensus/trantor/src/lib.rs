@@ -95,7 +95,7 @@ mod verdict;
 mod vote;
 
 pub use crate::engine::{Block, Effect, Input, Output, Trantor};
-pub use batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel};
+pub use batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel, MAX_TRANSACTIONS};
 pub use block::{Body, Transaction, skipped};
 pub use certificate::{
     CertificateError, ChangeCertificate, MultiSignature, Stage, VoteCertificate,

@@ -201,6 +201,23 @@ fn a_batch_that_ends_soon_is_not_stored() {
 }
 
 #[test]
+fn a_batch_of_very_many_transactions_is_refused_before_they_are_hashed() {
+    let most = crate::batch::MAX_TRANSACTIONS;
+    let many = vec![Transaction::new(Vec::new()); most + 1];
+    let batch = Batch::new(Party::new(1), Slot::new(500), many);
+    let bytes = borsh::to_vec(&Message::Batch(Box::new(batch.clone()))).unwrap();
+    assert!(borsh::from_slice::<Message>(&bytes).is_err());
+    let mut bench = Bench::new();
+    bench.engine.max_block_bytes = 1 << 20;
+    let (what, got) = ("transactions", most + 1);
+    let outputs = bench.receive(1, Message::Batch(Box::new(batch)));
+    assert_eq!(malformed(&outputs), ShapeError::TooMuch { what, got, most });
+    let just = Batch::new(Party::new(1), Slot::new(500), vec![Transaction::new(Vec::new()); most]);
+    let bytes = borsh::to_vec(&just).unwrap();
+    assert_eq!(borsh::from_slice::<Batch>(&bytes).unwrap(), just);
+}
+
+#[test]
 fn a_missing_batch_that_its_author_sends_is_reported_at_once() {
     let mut bench = Bench::new();
     let block = body(&[b"pay"]);
