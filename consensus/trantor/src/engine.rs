@@ -193,6 +193,8 @@ pub struct Trantor {
     pub(crate) ordered: Ordered,
     pub(crate) fetch: Fetch,
     pub(crate) suspects: BTreeSet<Party>,
+    /// How many messages with a false certificate came from each party.
+    pub(crate) forgeries: BTreeMap<Party, u32>,
     /// Parties that were charged with a contradiction about an open height: one is enough.
     pub(crate) charged: BTreeSet<(Slot, Party)>,
     pub(crate) jobs: BTreeMap<Fingerprint, Pending>,
@@ -269,6 +271,7 @@ impl Trantor {
             ordered: Ordered::default(),
             fetch: Fetch::new(fetch_after),
             suspects: BTreeSet::new(),
+            forgeries: BTreeMap::new(),
             charged: BTreeSet::new(),
             jobs: BTreeMap::new(),
             outputs: VecDeque::new(),

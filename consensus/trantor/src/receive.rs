@@ -15,6 +15,9 @@ use crate::message::{Decision, Message, NewView, Proposal, ShapeError, ViewChang
 
 /// Largest number of messages of one party that wait for jobs.
 const MAX_HELD: usize = 16;
+/// Messages with false certificates that are checked, and accused, of one party. No honest party passes on
+/// what it has not checked, so after these nothing of that party is checked any more.
+const MAX_FORGERIES: u32 = 8;
 
 impl Trantor {
     pub(crate) fn receive(&mut self, now: Instant, from: Party, message: Message) {
@@ -80,7 +83,8 @@ impl Trantor {
             self.accept(now, from, message);
             return;
         }
-        if self.held(from) >= MAX_HELD {
+        let forgeries = self.forgeries.get(&from).copied().unwrap_or_default();
+        if self.held(from) >= MAX_HELD || forgeries >= MAX_FORGERIES {
             return;
         }
         let shared = self.jobs.values_mut().find_map(|pending| match pending {

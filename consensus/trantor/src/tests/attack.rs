@@ -218,6 +218,21 @@ fn a_batch_of_very_many_transactions_is_refused_before_they_are_hashed() {
 }
 
 #[test]
+fn a_party_that_forges_certificates_has_a_few_messages_checked_and_no_more() {
+    let mut bench = Bench::new();
+    bench.jobs.clear();
+    for number in 0..30 {
+        let mut decision = bench.forger.decision(1, Some(&body(&[&[number]])));
+        decision.certificate.votes =
+            bench.forger.certificate(Stage::Prepare, &[1, 2, 3], view(9, 0), super::bench::value(1)).votes;
+        bench.receive(3, Message::Response(vec![decision]));
+    }
+    assert_eq!(bench.jobs.len(), 8);
+    // The others are heard.
+    assert_eq!(finalized(&bench.decide(1..=1)), [(1, Some(0))]);
+}
+
+#[test]
 fn a_missing_batch_that_its_author_sends_is_reported_at_once() {
     let mut bench = Bench::new();
     let block = body(&[b"pay"]);
