@@ -127,7 +127,7 @@ impl Trantor {
             return None;
         }
         let open = self.open.get(&view.slot);
-        let known = |prepared: &_| open.is_some_and(|open| open.knows(prepared));
+        let known = |prepared: &_| open.is_some_and(|open| open.surpasses(prepared));
         let news = change.prepared.iter().filter(|prepared| !known(prepared));
         Some(news.map(|prepared| Claim::Votes(Stage::Prepare, prepared.clone())).collect())
     }

@@ -233,6 +233,20 @@ fn a_party_that_forges_certificates_has_a_few_messages_checked_and_no_more() {
 }
 
 #[test]
+fn a_certificate_below_the_highest_is_not_checked_in_a_view_change() {
+    let mut bench = Bench::new();
+    let old = bench.forger.certificate(Stage::Prepare, &[1, 2, 3], view(1, 0), super::bench::value(5));
+    let new = bench.forger.certificate(Stage::Prepare, &[1, 2, 3], view(1, 1), super::bench::value(6));
+    bench.receive(2, bench.forger.change(2, view(1, 2), Some(new)));
+    bench.jobs.clear();
+    for attempt in 2..20 {
+        bench.receive(3, bench.forger.change(3, view(1, attempt), Some(old.clone())));
+    }
+    assert_eq!(bench.jobs.len(), 0);
+    assert_eq!(bench.engine.open[&Slot::new(1)].prepared.as_ref().unwrap().view, view(1, 1));
+}
+
+#[test]
 fn a_missing_batch_that_its_author_sends_is_reported_at_once() {
     let mut bench = Bench::new();
     let block = body(&[b"pay"]);
