@@ -16,7 +16,7 @@ use crate::message::{Commit, Message, Vote};
 use crate::records::Record;
 
 /// Votes up to this many attempts ahead of this party's are kept.
-const ATTEMPTS_AHEAD: u32 = 2;
+pub(crate) const ATTEMPTS_AHEAD: u32 = 2;
 
 impl Trantor {
     /// Prepares the value, if this party is in the view and has not voted in it or a later one.

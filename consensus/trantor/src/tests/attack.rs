@@ -247,6 +247,20 @@ fn a_certificate_below_the_highest_is_not_checked_in_a_view_change() {
 }
 
 #[test]
+fn view_changes_of_a_suspect_are_checked_as_far_as_they_may_count_soon() {
+    let mut bench = Bench::new();
+    bench.engine.suspects.insert(Party::new(3));
+    bench.jobs.clear();
+    for attempt in 1..50 {
+        bench.receive(3, bench.forger.change(3, view(1, attempt), None));
+    }
+    assert!(bench.jobs.len() <= 2, "{}", bench.jobs.len());
+    // It counts all the same.
+    let outputs = bench.receive(2, bench.forger.change(2, view(1, 1), None));
+    assert_eq!(changes(&outputs), [(view(1, 1), None)]);
+}
+
+#[test]
 fn a_missing_batch_that_its_author_sends_is_reported_at_once() {
     let mut bench = Bench::new();
     let block = body(&[b"pay"]);
