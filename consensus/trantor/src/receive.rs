@@ -75,7 +75,7 @@ impl Trantor {
             Message::Certificates(all) => Some(all.iter().cloned().map(Claim::Batch).collect()),
             Message::ViewChange(change) => self.news_in_change(now, from, change),
             Message::NewView(new) => self.news_in_new_view(now, from, new),
-            Message::Response(decisions) => Some(self.news_in_decisions(decisions)),
+            Message::Response(decisions) => self.news_in_decisions(decisions),
             _ => None,
         };
         let Some(claims) = claims else { return };
@@ -173,13 +173,18 @@ impl Trantor {
         certificates.cloned().map(Claim::Batch).collect()
     }
 
-    fn news_in_decisions(&self, decisions: &[Decision]) -> Vec<Claim> {
+    /// The decisions that are not known; `None` if they begin out of reach, for then nobody asked for them
+    /// and they would only take memory.
+    fn news_in_decisions(&self, decisions: &[Decision]) -> Option<Vec<Claim>> {
+        let reach = self.reach();
+        decisions.first().filter(|first| first.certificate.view.slot < reach)?;
         let fresh = |decision: &&Decision| {
             let slot = decision.certificate.view.slot;
             slot >= self.next && !self.decided.contains_key(&slot)
         };
         let news = decisions.iter().filter(fresh);
-        news.map(|decision| Claim::Votes(Stage::Commit, decision.certificate.clone())).collect()
+        let claim = |one: &Decision| Claim::Votes(Stage::Commit, one.certificate.clone());
+        Some(news.map(claim).collect())
     }
 
     /// Accepts a message. All its certificates are valid.

@@ -268,3 +268,12 @@ fn a_missing_batch_that_its_author_sends_is_reported_at_once() {
     assert_eq!(finalized(&bench.spread(&[b"pay"])), [(1, Some(1))]);
     assert_eq!(bench.engine.fetch.wake_at(), None, "it is not asked for any more");
 }
+
+#[test]
+fn decisions_far_ahead_take_no_memory() {
+    let mut bench = Bench::new();
+    let far: Vec<_> = (900..960).map(|slot| bench.forger.decision(slot, Some(&body(&[])))).collect();
+    bench.jobs.clear();
+    bench.receive(3, Message::Response(far));
+    assert_eq!((bench.engine.decided.len(), bench.jobs.len()), (0, 0));
+}
