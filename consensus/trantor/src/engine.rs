@@ -334,6 +334,9 @@ impl Trantor {
         }
         self.started = true;
         self.advance(now);
+        // Votes behind the window may be lost as well.
+        let promised: Vec<Slot> = self.promises.keys().copied().collect();
+        promised.into_iter().for_each(|slot| self.open_early(slot));
         self.repeat(now);
         self.spread_again(now);
         self.send(Recipient::All, Message::Progress(self.next));

@@ -269,6 +269,17 @@ fn a_missing_batch_that_its_author_sends_is_reported_at_once() {
     assert_eq!(bench.engine.fetch.wake_at(), None, "it is not asked for any more");
 }
 
+/// The message may have been lost in the crash, and nobody else can give this vote.
+#[test]
+fn a_vote_behind_the_window_is_said_again_after_a_restart() {
+    let mut bench = Bench::new();
+    let block = body(&[]);
+    let name = bench.forger.value(10, &block);
+    assert_eq!(prepares(&bench.receive(1, bench.forger.proposal(1, 10, &block))).len(), 1);
+    let (_, outputs) = bench.restart();
+    assert!(prepares(&outputs).contains(&(view(10, 0), name)), "{:?}", prepares(&outputs));
+}
+
 #[test]
 fn decisions_far_ahead_take_no_memory() {
     let mut bench = Bench::new();
