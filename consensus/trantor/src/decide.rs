@@ -110,7 +110,7 @@ impl Trantor {
                 if !body.batches().all(|batch| self.store.has(batch)) {
                     break;
                 }
-                Some(Block { value, transactions: self.take_order(slot, &ids) })
+                Some(Block { value, transactions: self.take_order(slot, ids) })
             };
             self.effect(Effect::Finalized { slot, block });
             self.note(Record::Finalized(slot));
@@ -122,7 +122,8 @@ impl Trantor {
     }
 
     /// The transactions of these batches, as far as they were not ordered before.
-    fn take_order(&mut self, slot: Slot, ids: &[BatchId]) -> Vec<std::sync::Arc<[u8]>> {
+    fn take_order(&mut self, slot: Slot, ids: Vec<BatchId>) -> Vec<std::sync::Arc<[u8]>> {
+        let ids = self.store.not_ordered(ids);
         let batches = ids.iter().filter_map(|id| self.store.get(*id));
         let all = batches.flat_map(Batch::transactions);
         let fresh = self.ordered.take(slot, all);

@@ -281,6 +281,7 @@ impl Trantor {
         for batch in records.batches.into_values() {
             engine.store.insert(batch);
         }
+        engine.recall_batches(records.past);
         engine.remember(records.bodies);
         Ok(engine)
     }
@@ -289,6 +290,15 @@ impl Trantor {
     #[must_use]
     pub fn with_mempool(self, mempool: impl Mempool + 'static) -> Self {
         Self { mempool: Box::new(mempool), ..self }
+    }
+
+    /// Notes the batches of reported blocks that are not kept any more.
+    fn recall_batches(&mut self, past: BTreeMap<Slot, (Value, Vec<Body>)>) {
+        for (slot, (value, bodies)) in past {
+            let name = |body: &&Body| body.value(self.committee.context(), slot) == value;
+            let ids = bodies.iter().filter(name).flat_map(Body::batches).map(|batch| batch.id);
+            ids.for_each(|id| self.store.ordered(id));
+        }
     }
 
     /// Takes the blocks of earlier lives, and what they ordered.
@@ -302,10 +312,10 @@ impl Trantor {
         for (slot, certificate) in self.decided.range(..self.unreported) {
             let body = self.bodies.get(slot).and_then(|bodies| bodies.get(&certificate.value));
             let Some(body) = body else { continue };
-            let batches = body.batches().filter_map(|batch| self.store.get(batch.id));
+            let ids = self.store.not_ordered(body.batches().map(|batch| batch.id).collect());
+            let batches = ids.iter().filter_map(|id| self.store.get(*id));
             let all = batches.flat_map(crate::batch::Batch::transactions);
             let _reported = self.ordered.take(*slot, all);
-            let ids: Vec<BatchId> = body.batches().map(|batch| batch.id).collect();
             ids.into_iter().for_each(|id| self.store.ordered(id));
         }
     }

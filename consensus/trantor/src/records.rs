@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_protocol::{Slot, Value, View};
 
-use crate::batch::{Batch, BatchId};
+use crate::batch::{Batch, BatchId, LIFETIME};
 use crate::block::Body;
 use crate::certificate::VoteCertificate;
 use crate::schedule::Schedule;
@@ -97,6 +97,9 @@ pub(crate) struct Records {
     pub(crate) bodies: BTreeMap<Slot, Vec<Body>>,
     pub(crate) promises: BTreeMap<Slot, Promises>,
     pub(crate) decided: BTreeMap<Slot, VoteCertificate>,
+    /// Reported heights that are not kept any more, while their batches might be ordered again: the blocks
+    /// that were known there, and the name of the one that was decided.
+    pub(crate) past: BTreeMap<Slot, (Value, Vec<Body>)>,
     /// The last height that was reported.
     pub(crate) finalized: Option<Slot>,
     /// The latest view that was given up.
@@ -148,12 +151,24 @@ impl Records {
                 self.finalized = self.finalized.max(Some(slot));
                 let kept = kept_from(slot, self.schedule.as_ref());
                 if self.bodies.keys().next() < Some(&kept) {
-                    self.bodies = self.bodies.split_off(&kept);
+                    self.forget_bodies(kept);
                     self.forget_batches(slot);
                 }
                 self.decided = self.decided.split_off(&kept);
             }
         }
+    }
+
+    fn forget_bodies(&mut self, kept: Slot) {
+        let rest = self.bodies.split_off(&kept);
+        for (slot, bodies) in std::mem::replace(&mut self.bodies, rest) {
+            if let Some(decided) = self.decided.get(&slot) {
+                self.past.insert(slot, (decided.value, bodies));
+            }
+        }
+        // What was ordered at a height was acknowledged before, so its time is over after so many more.
+        let oldest = Slot::new(kept.get().saturating_sub(LIFETIME.saturating_mul(2)));
+        self.past = self.past.split_off(&oldest);
     }
 
     /// Forgets batches that no later block may hold, unless a kept one does.

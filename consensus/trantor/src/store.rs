@@ -91,6 +91,13 @@ impl Store {
         true
     }
 
+    /// Those of these batches that no reported block holds. A batch is ordered once: a faulty leader may put it
+    /// into a second block as long as its time is not over, and that depends on decided blocks alone.
+    pub(crate) fn not_ordered(&self, mut ids: Vec<BatchId>) -> Vec<BatchId> {
+        ids.retain(|id| self.waiting.contains(id));
+        ids
+    }
+
     /// Notes that a batch is in a reported block.
     pub(crate) fn ordered(&mut self, id: BatchId) {
         self.spreading.remove(&id);

@@ -159,6 +159,26 @@ fn votes_of_the_next_epoch_are_a_certificate_when_it_begins() {
 }
 
 #[test]
+fn what_was_ordered_is_not_spread_again_after_a_restart() {
+    let mut bench = Bench::new();
+    let own = spread(&submit(&mut bench, b"pay"))[0].clone();
+    bench.decide(1..=1);
+    let block = Body::new(vec![certify(&own, &[1, 2])]);
+    let decision = bench.forger.decision(2, Some(&block));
+    assert_eq!(finalized(&bench.receive(1, Message::Response(vec![decision]))), [(2, Some(1))]);
+    bench.decide(3..=300);
+    bench.records.push(Record::Finalized(Slot::new(300)));
+    let (mut later, outputs) = bench.restart();
+    assert_eq!(spread(&outputs), []);
+    // Nor is it reported again, if a faulty leader orders it a second time.
+    for bench in [&mut bench, &mut later] {
+        let decision = bench.forger.decision(301, Some(&block));
+        let outputs = bench.receive(1, Message::Response(vec![decision]));
+        assert_eq!(finalized(&outputs), [(301, Some(0))]);
+    }
+}
+
+#[test]
 fn a_bad_acknowledgement_costs_work_once_for_each_party_and_batch() {
     let mut bench = Bench::new();
     let label = spread(&submit(&mut bench, b"pay"))[0].label();
