@@ -1,17 +1,20 @@
 //! What one faulty party tries: to fill what is bounded, to have work done for nothing, to hold back what
 //! another honest party needs.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use prefinal_crypto_core::access::Party;
-use prefinal_protocol::{Recipient, Slot};
+use prefinal_protocol::{Instant, Machine, Recipient, Slot};
 
 use super::bench::{
-    Bench, at, batch, body, changes, commits, faults, finalized, malformed, ms, prepares, sent, view,
+    Bench, FOUR, at, batch, body, changes, commits, config, faults, finalized, malformed, ms, prepares,
+    sent, value, view,
 };
 use super::certify;
 use crate::batch::{Batch, BatchLabel};
 use crate::block::{Body, Transaction};
 use crate::certificate::Stage;
-use crate::engine::{Effect, Input, Output};
+use crate::engine::{Effect, Input, Output, Trantor};
 use crate::job::Work;
 use crate::message::{Message, ShapeError};
 use crate::records::Record;
@@ -67,7 +70,7 @@ fn certificates_that_no_block_may_hold_any_more_keep_nobody_from_spreading() {
         let fresh = (20..30).map(|number| certify(&small(number, 500), &[1, 3])).collect();
         bench.receive(3, Message::Certificates(fresh));
         assert_eq!(spread(&submit(&mut bench, b"pay")).len(), 1, "of its own");
-        let none = std::collections::BTreeSet::new();
+        let none = BTreeSet::new();
         let taken = bench.engine.store.select(Slot::new(13), 9999, &none);
         assert_eq!(taken.len(), 10, "the fresh ones of party 3 have room, too");
     }
@@ -244,7 +247,7 @@ fn a_party_that_forges_certificates_has_a_few_messages_checked_and_no_more() {
     for number in 0..30 {
         let mut decision = bench.forger.decision(1, Some(&body(&[&[number]])));
         decision.certificate.votes =
-            bench.forger.certificate(Stage::Prepare, &[1, 2, 3], view(9, 0), super::bench::value(1)).votes;
+            bench.forger.certificate(Stage::Prepare, &[1, 2, 3], view(9, 0), value(1)).votes;
         bench.receive(3, Message::Response(vec![decision]));
     }
     assert_eq!(bench.jobs.len(), 8);
@@ -255,8 +258,8 @@ fn a_party_that_forges_certificates_has_a_few_messages_checked_and_no_more() {
 #[test]
 fn a_certificate_below_the_highest_is_not_checked_in_a_view_change() {
     let mut bench = Bench::new();
-    let old = bench.forger.certificate(Stage::Prepare, &[1, 2, 3], view(1, 0), super::bench::value(5));
-    let new = bench.forger.certificate(Stage::Prepare, &[1, 2, 3], view(1, 1), super::bench::value(6));
+    let old = bench.forger.certificate(Stage::Prepare, &[1, 2, 3], view(1, 0), value(5));
+    let new = bench.forger.certificate(Stage::Prepare, &[1, 2, 3], view(1, 1), value(6));
     bench.receive(2, bench.forger.change(2, view(1, 2), Some(new)));
     bench.jobs.clear();
     for attempt in 2..20 {
@@ -307,4 +310,89 @@ fn decisions_far_ahead_take_no_memory() {
     bench.jobs.clear();
     bench.receive(3, Message::Response(far));
     assert_eq!((bench.engine.decided.len(), bench.jobs.len()), (0, 0));
+}
+
+/// Four engines on links that take ten milliseconds. Party 1 hides the heights that it leads from party 2.
+struct Network {
+    engines: Vec<Trantor>,
+    now: Instant,
+    links: BTreeMap<(Instant, u64), (Party, Party, Message)>,
+    sent: u64,
+}
+
+impl Network {
+    fn new() -> Self {
+        let engine = |me| Trantor::new(config(&FOUR, me), super::secret(me), Vec::new()).unwrap();
+        let engines = (0..4).map(engine).collect();
+        let mut network = Self { engines, now: Instant::START, links: BTreeMap::new(), sent: 0 };
+        (0..4).for_each(|party| network.input(party, Input::Start));
+        network
+    }
+
+    fn hides(from: Party, to: Party, message: &Message) -> bool {
+        let slot = match message {
+            Message::Proposal(proposal) => proposal.slot,
+            Message::Prepare(vote) => vote.view.slot,
+            Message::Commit(commit) => commit.vote.view.slot,
+            _ => return false,
+        };
+        (from.get(), to.get()) == (1, 2) && slot.get() % 4 == 2
+    }
+
+    fn input(&mut self, party: usize, input: Input) {
+        let me = Party::new(u32::try_from(party).unwrap());
+        self.engines[party].handle(self.now, input);
+        while let Some(output) = self.engines[party].poll() {
+            match output {
+                Output::Do(Effect::Check(job)) => {
+                    self.engines[party].handle(self.now, Input::Checked(job.run()));
+                }
+                Output::Do(Effect::Send { to, message }) => {
+                    for peer in (0..4).map(Party::new).filter(|peer| *peer != me) {
+                        let meant = match to {
+                            Recipient::All => true,
+                            Recipient::One(one) => one == peer,
+                        };
+                        if meant && !Self::hides(me, peer, &message) {
+                            self.sent += 1;
+                            let place = (self.now + ms(10), self.sent);
+                            self.links.insert(place, (me, peer, message.clone()));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Lets the next message arrive, or the next time run out.
+    fn step(&mut self) {
+        let arrival = self.links.keys().next().map(|(at, _)| *at);
+        let wakes = self.engines.iter().enumerate();
+        let wake = wakes.filter_map(|(party, engine)| Some((engine.wake_at()?, party))).min();
+        match wake.filter(|(at, _)| arrival.is_none_or(|arrival| *at < arrival)) {
+            Some((at, party)) => {
+                self.now = self.now.max(at);
+                self.input(party, Input::Tick);
+            }
+            None => {
+                let ((at, _), (from, to, message)) = self.links.pop_first().unwrap();
+                self.now = self.now.max(at);
+                self.input(to.index(), Input::Received { from, message });
+            }
+        }
+    }
+}
+
+/// What the first epoch has cost party 2 shows in the leaders of the second.
+#[test]
+fn a_leader_that_hides_its_heights_from_another_does_not_get_it_left_out() {
+    let mut network = Network::new();
+    while network.engines.iter().any(|engine| engine.schedule().epoch() == 0) {
+        network.step();
+    }
+    for engine in &network.engines {
+        let leaders: Vec<u32> = engine.schedule().leaders().iter().map(|it| it.get()).collect();
+        assert!(leaders.contains(&2), "{leaders:?}");
+    }
 }
