@@ -63,7 +63,7 @@
 //! [PBFT](https://pmg.csail.mit.edu/papers/osdi99.pdf). Differences: view changes by height; certificates
 //! are multi-signatures, so a new view carries one certificate for its quorum and one prepared
 //! certificate in place of all messages; a batch has a last height, so that nobody must keep it for ever;
-//! a missing batch is asked for at one of its signers at a time.
+//! a missing batch is asked for at one of its signers, then at more of them.
 #![forbid(unsafe_code)]
 
 mod adapter;

@@ -15,6 +15,7 @@ use crate::batch::{Batch, BatchLabel};
 use crate::block::{Body, Transaction};
 use crate::certificate::Stage;
 use crate::engine::{Effect, Input, Output, Trantor};
+use crate::fetch::{Fetch, Item};
 use crate::job::Work;
 use crate::message::{Message, ShapeError};
 use crate::records::Record;
@@ -395,4 +396,22 @@ fn a_leader_that_hides_its_heights_from_another_does_not_get_it_left_out() {
         let leaders: Vec<u32> = engine.schedule().leaders().iter().map(|it| it.get()).collect();
         assert!(leaders.contains(&2), "{leaders:?}");
     }
+}
+
+/// Of a weak quorum of signers, all but one may keep silent. They are not waited for one by one.
+#[test]
+fn many_signers_that_withhold_a_batch_cost_a_few_rounds_and_not_one_each() {
+    let (grace, id) = (ms(10), batch(&[b"pay"]).id());
+    let mut fetch = Fetch::new(grace);
+    fetch.want(at(0), Item::Batch(id), (0..40).map(Party::new).collect());
+    let mut asked = Vec::new();
+    for round in 0..8_u64 {
+        let now = at(10 + 40 * round);
+        asked.extend(fetch.inquiries(now).into_iter().map(|inquiry| inquiry.to.get()));
+        if round < 3 {
+            assert_eq!(asked.len(), usize::try_from(round).unwrap() + 1, "first one at a time");
+        }
+    }
+    let all: BTreeSet<u32> = asked.iter().copied().collect();
+    assert_eq!(all.len(), 40, "{asked:?}");
 }
