@@ -7,8 +7,8 @@ use prefinal_crypto_core::access::Party;
 use prefinal_protocol::{Instant, Machine, Recipient, Slot};
 
 use super::bench::{
-    Bench, FOUR, at, batch, body, changes, commits, config, faults, finalized, malformed, ms, prepares,
-    sent, value, view,
+    Bench, FOUR, at, batch, body, changes, commits, config, faults, finalized, malformed, ms,
+    prepares, sent, value, view,
 };
 use super::certify;
 use crate::batch::{Batch, BatchLabel};
@@ -192,10 +192,8 @@ fn a_bad_acknowledgement_costs_work_once_for_each_party_and_batch() {
         (0..20).flat_map(|_| bench.receive(2, Message::Ack(label, forged))).collect();
     let jobs = bench.jobs.iter().filter(|work| matches!(work, Work::Acks { .. }));
     assert_eq!((jobs.count(), faults(&outputs).len()), (1, 1));
-    let good = super::secret(3).sign(
-        BatchLabel::domain(),
-        &label.statement(&bench.forger.committee),
-    );
+    let good =
+        super::secret(3).sign(BatchLabel::domain(), &label.statement(&bench.forger.committee));
     bench.receive(3, Message::Ack(label, good));
     assert_eq!(bench.engine.store.own(Party::new(0)).len(), 1, "the others' count");
 }
@@ -307,7 +305,8 @@ fn a_vote_behind_the_window_is_said_again_after_a_restart() {
 #[test]
 fn decisions_far_ahead_take_no_memory() {
     let mut bench = Bench::new();
-    let far: Vec<_> = (900..960).map(|slot| bench.forger.decision(slot, Some(&body(&[])))).collect();
+    let far: Vec<_> =
+        (900..960).map(|slot| bench.forger.decision(slot, Some(&body(&[])))).collect();
     bench.jobs.clear();
     bench.receive(3, Message::Response(far));
     assert_eq!((bench.engine.decided.len(), bench.jobs.len()), (0, 0));
