@@ -26,6 +26,9 @@ use crate::message::{MAX_BATCHES, Message};
 use crate::records::Record;
 use crate::store::Spreading;
 
+/// How much of batches a peer is sent within the patience of requests, in blocks of the largest size.
+const SERVED_BLOCKS: usize = 4;
+
 impl Trantor {
     pub(crate) fn submit(&mut self, now: Instant, transaction: Transaction) {
         if self.ordered.has(&transaction) {
@@ -214,7 +217,8 @@ impl Trantor {
     /// Answers a peer that misses a batch.
     pub(crate) fn serve_batch(&mut self, now: Instant, from: Party, id: BatchId) {
         let Some(batch) = self.store.get(id).cloned() else { return };
-        if self.fetch.may_serve(from, now) {
+        let most = self.max_block_bytes.saturating_mul(SERVED_BLOCKS);
+        if self.fetch.may_send(from, now, batch.bytes(), most) {
             self.send(Recipient::One(from), Message::BatchResponse(Box::new(batch)));
         }
     }

@@ -38,6 +38,14 @@ struct Want {
     rounds: u32,
 }
 
+/// What a peer was given within the patience.
+#[derive(Clone, Copy, Debug)]
+struct Served {
+    since: Instant,
+    count: u32,
+    bytes: usize,
+}
+
 /// Something to ask for, and the peer to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inquiry {
@@ -54,7 +62,7 @@ pub(crate) struct Fetch {
     ask_at: Option<Instant>,
     asked: Option<Party>,
     wanted: BTreeMap<Item, Want>,
-    served: BTreeMap<Party, (Instant, u32)>,
+    served: BTreeMap<Party, Served>,
 }
 
 impl Fetch {
@@ -144,12 +152,25 @@ impl Fetch {
     /// Whether a peer's request is within its limit.
     pub(crate) fn may_serve(&mut self, peer: Party, now: Instant) -> bool {
         let patience = self.patience();
-        let (since, count) = self.served.entry(peer).or_insert((now, 0));
-        if now.since(*since) >= patience {
-            (*since, *count) = (now, 0);
+        let fresh = Served { since: now, count: 0, bytes: 0 };
+        let served = self.served.entry(peer).or_insert(fresh);
+        if now.since(served.since) >= patience {
+            *served = fresh;
         }
-        *count = count.saturating_add(1);
-        *count <= MAX_SERVED
+        served.count = served.count.saturating_add(1);
+        served.count <= MAX_SERVED
+    }
+
+    /// Whether a peer's request is within its limit, and what it has been sent with these bytes within `most`.
+    pub(crate) fn may_send(&mut self, peer: Party, now: Instant, bytes: usize, most: usize) -> bool {
+        let may = self.may_serve(peer, now);
+        let Some(served) = self.served.get_mut(&peer).filter(|_| may) else { return false };
+        let sum = served.bytes.saturating_add(bytes);
+        let fits = sum <= most;
+        if fits {
+            served.bytes = sum;
+        }
+        fits
     }
 
     const fn patience(&self) -> Duration {

@@ -414,3 +414,18 @@ fn many_signers_that_withhold_a_batch_cost_a_few_rounds_and_not_one_each() {
     let all: BTreeSet<u32> = asked.iter().copied().collect();
     assert_eq!(all.len(), 40, "{asked:?}");
 }
+
+#[test]
+fn a_peer_is_sent_so_many_bytes_of_batches_for_its_small_requests_and_no_more() {
+    let mut bench = Bench::new();
+    bench.spread(&[&[1; 900]]);
+    let id = batch(&[&[1; 900]]).id();
+    let served = |bench: &mut Bench, party| {
+        let outputs = (0..30).flat_map(|_| bench.receive(party, Message::BatchRequest(id)));
+        outputs.filter(|it| matches!(it, Output::Do(Effect::Send { .. }))).count()
+    };
+    assert_eq!(served(&mut bench, 3), 4, "904 bytes each, four blocks of 1000 are allowed");
+    assert_eq!(served(&mut bench, 2), 4, "the others are not made to pay");
+    bench.now = at(80);
+    assert_eq!(served(&mut bench, 3), 4);
+}
