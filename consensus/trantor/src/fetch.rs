@@ -162,7 +162,13 @@ impl Fetch {
     }
 
     /// Whether a peer's request is within its limit, and what it has been sent with these bytes within `most`.
-    pub(crate) fn may_send(&mut self, peer: Party, now: Instant, bytes: usize, most: usize) -> bool {
+    pub(crate) fn may_send(
+        &mut self,
+        peer: Party,
+        now: Instant,
+        bytes: usize,
+        most: usize,
+    ) -> bool {
         let may = self.may_serve(peer, now);
         let Some(served) = self.served.get_mut(&peer).filter(|_| may) else { return false };
         let sum = served.bytes.saturating_add(bytes);

@@ -1,20 +1,20 @@
 //! What one faulty party tries: to fill what is bounded, to have work done for nothing, to hold back what
 //! another honest party needs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use prefinal_crypto_core::access::Party;
-use prefinal_protocol::{Instant, Machine, Recipient, Slot};
+use prefinal_protocol::{Recipient, Slot};
 
 use super::bench::{
-    Bench, FOUR, at, batch, body, changes, commits, config, faults, finalized, malformed, ms,
-    prepares, sent, value, view,
+    Bench, at, batch, body, changes, commits, faults, finalized, malformed, ms, prepares, sent,
+    value, view,
 };
 use super::certify;
 use crate::batch::{Batch, BatchLabel};
 use crate::block::{Body, Transaction};
 use crate::certificate::Stage;
-use crate::engine::{Effect, Input, Output, Trantor};
+use crate::engine::{Effect, Input, Output};
 use crate::fetch::{Fetch, Item};
 use crate::job::Work;
 use crate::message::{Message, ShapeError};
@@ -310,91 +310,6 @@ fn decisions_far_ahead_take_no_memory() {
     bench.jobs.clear();
     bench.receive(3, Message::Response(far));
     assert_eq!((bench.engine.decided.len(), bench.jobs.len()), (0, 0));
-}
-
-/// Four engines on links that take ten milliseconds. Party 1 hides the heights that it leads from party 2.
-struct Network {
-    engines: Vec<Trantor>,
-    now: Instant,
-    links: BTreeMap<(Instant, u64), (Party, Party, Message)>,
-    sent: u64,
-}
-
-impl Network {
-    fn new() -> Self {
-        let engine = |me| Trantor::new(config(&FOUR, me), super::secret(me), Vec::new()).unwrap();
-        let engines = (0..4).map(engine).collect();
-        let mut network = Self { engines, now: Instant::START, links: BTreeMap::new(), sent: 0 };
-        (0..4).for_each(|party| network.input(party, Input::Start));
-        network
-    }
-
-    fn hides(from: Party, to: Party, message: &Message) -> bool {
-        let slot = match message {
-            Message::Proposal(proposal) => proposal.slot,
-            Message::Prepare(vote) => vote.view.slot,
-            Message::Commit(commit) => commit.vote.view.slot,
-            _ => return false,
-        };
-        (from.get(), to.get()) == (1, 2) && slot.get() % 4 == 2
-    }
-
-    fn input(&mut self, party: usize, input: Input) {
-        let me = Party::new(u32::try_from(party).unwrap());
-        self.engines[party].handle(self.now, input);
-        while let Some(output) = self.engines[party].poll() {
-            match output {
-                Output::Do(Effect::Check(job)) => {
-                    self.engines[party].handle(self.now, Input::Checked(job.run()));
-                }
-                Output::Do(Effect::Send { to, message }) => {
-                    for peer in (0..4).map(Party::new).filter(|peer| *peer != me) {
-                        let meant = match to {
-                            Recipient::All => true,
-                            Recipient::One(one) => one == peer,
-                        };
-                        if meant && !Self::hides(me, peer, &message) {
-                            self.sent += 1;
-                            let place = (self.now + ms(10), self.sent);
-                            self.links.insert(place, (me, peer, message.clone()));
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Lets the next message arrive, or the next time run out.
-    fn step(&mut self) {
-        let arrival = self.links.keys().next().map(|(at, _)| *at);
-        let wakes = self.engines.iter().enumerate();
-        let wake = wakes.filter_map(|(party, engine)| Some((engine.wake_at()?, party))).min();
-        match wake.filter(|(at, _)| arrival.is_none_or(|arrival| *at < arrival)) {
-            Some((at, party)) => {
-                self.now = self.now.max(at);
-                self.input(party, Input::Tick);
-            }
-            None => {
-                let ((at, _), (from, to, message)) = self.links.pop_first().unwrap();
-                self.now = self.now.max(at);
-                self.input(to.index(), Input::Received { from, message });
-            }
-        }
-    }
-}
-
-/// What the first epoch has cost party 2 shows in the leaders of the second.
-#[test]
-fn a_leader_that_hides_its_heights_from_another_does_not_get_it_left_out() {
-    let mut network = Network::new();
-    while network.engines.iter().any(|engine| engine.schedule().epoch() == 0) {
-        network.step();
-    }
-    for engine in &network.engines {
-        let leaders: Vec<u32> = engine.schedule().leaders().iter().map(|it| it.get()).collect();
-        assert!(leaders.contains(&2), "{leaders:?}");
-    }
 }
 
 /// Of a weak quorum of signers, all but one may keep silent. They are not waited for one by one.

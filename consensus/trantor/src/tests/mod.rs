@@ -13,6 +13,7 @@ mod batches;
 mod bench;
 mod changes;
 mod messages;
+mod network;
 mod supplies;
 mod votes;
 
