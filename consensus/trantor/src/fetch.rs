@@ -2,8 +2,8 @@
 //! peer at a time.
 //!
 //! A party that fell behind hears of it: a peer says how far it is, or proposes or votes at heights behind
-//! this party's window. It asks one such peer for the decisions from its own next height on, and the next peer if
-//! nothing comes. What a peer says of its progress costs one request if it is a lie.
+//! this party's window. It asks one such peer for the decisions from its own next height on, and the next
+//! peer if nothing comes. What a peer says of its progress costs one request if it is a lie.
 use core::time::Duration;
 use std::collections::BTreeMap;
 

@@ -117,7 +117,8 @@ impl Store {
         self.held.retain(|id, batch| batch.until() >= from || referenced.contains(id));
     }
 
-    /// Gives up batches that were not ordered in their time, and certificates of any. Returns those of this author.
+    /// Gives up batches that were not ordered in their time, and certificates of any. Returns the batches of
+    /// this author.
     pub(crate) fn expire(&mut self, from: Slot, author: Party) -> Vec<Batch> {
         let late = |id: &&BatchId| self.held.get(id).is_some_and(|batch| batch.until() < from);
         let late: Vec<BatchId> = self.waiting.iter().filter(late).copied().collect();
