@@ -114,6 +114,9 @@ impl Trantor {
             };
             self.effect(Effect::Finalized { slot, block });
             self.note(Record::Finalized(slot));
+            if let Some(clients) = self.ordered.to_record(slot) {
+                self.note(Record::Clients(slot, clients.into()));
+            }
             self.unreported = slot.next();
         }
         self.want_bodies(now);

@@ -22,6 +22,7 @@ use crate::certificate::MultiSignature;
 use crate::engine::{Effect, Pending, Trantor};
 use crate::fault::Fault;
 use crate::job::Work;
+use crate::mempool::SubmitError;
 use crate::message::{MAX_BATCHES, Message};
 use crate::records::Record;
 use crate::store::Spreading;
@@ -31,11 +32,13 @@ const SERVED_BLOCKS: usize = 4;
 
 impl Trantor {
     pub(crate) fn submit(&mut self, now: Instant, transaction: Transaction) {
-        if self.ordered.has(&transaction) {
-            return;
-        }
-        match self.mempool.submit(now, self.me, transaction) {
-            Ok(()) | Err(crate::mempool::SubmitError::Known) => {}
+        let taken = match self.ordered.is_fresh(&transaction) {
+            Ok(true) => self.mempool.submit(now, self.me, transaction),
+            Ok(false) => return,
+            Err(error) => Err(error.into()),
+        };
+        match taken {
+            Ok(()) | Err(SubmitError::Known) => {}
             Err(refusal) => self.effect(Effect::Refused(refusal)),
         }
     }
@@ -78,7 +81,8 @@ impl Trantor {
     /// Gives up batches that were not ordered in their time. Those of this party are spread once more.
     pub(crate) fn expire(&mut self, now: Instant) {
         for batch in self.store.expire(self.unreported, self.me) {
-            let fresh = batch.transactions().iter().filter(|one| !self.ordered.has(one));
+            let fresh =
+                batch.transactions().iter().filter(|one| self.ordered.is_fresh(one) == Ok(true));
             let fresh: Vec<Transaction> = fresh.cloned().collect();
             if !fresh.is_empty() {
                 self.make_batch(now, fresh);

@@ -268,7 +268,7 @@ impl Trantor {
             heard: BTreeMap::new(),
             mempool: Box::new(MemoryPool::new(limits)),
             store: Store::new(max_block_bytes),
-            ordered: Ordered::default(),
+            ordered: Ordered::with_clients(records.clients),
             fetch: Fetch::new(fetch_after),
             suspects: BTreeSet::new(),
             forgeries: BTreeMap::new(),

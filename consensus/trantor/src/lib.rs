@@ -19,7 +19,7 @@
 //! | `collector`   | votes until they are certificates, verified late               |
 //! | `job`         | pairings, for a driver to run; `fault`: what a party did wrong  |
 //! | `fetch`       | asking peers for what is missing                              |
-//! | `mempool`     | transactions that wait; `store`: batches; `order`: transactions that were ordered |
+//! | `mempool`     | transactions that wait; `store`: batches; `order`: transactions that were ordered; `client`: their numbers |
 //! | `engine`      | the machine; `disseminate`, `propose`, `vote`, `change`, `decide`, `receive`, `verdict`: its steps |
 //!
 //! # One view
@@ -71,6 +71,7 @@ mod batch;
 mod block;
 mod certificate;
 mod change;
+mod client;
 mod collector;
 mod config;
 mod decide;
@@ -100,6 +101,7 @@ pub use block::{Body, Transaction, skipped};
 pub use certificate::{
     CertificateError, ChangeCertificate, MultiSignature, Stage, VoteCertificate,
 };
+pub use client::{Client, ClientHeader, MAX_CLIENTS, WINDOW, WindowError};
 pub use config::{Config, ConfigError, MAX_MEMBERS, Member, Replicas};
 pub use fault::{Contradiction, EvidenceError, Fault, Said, Signed};
 pub use job::{Claim, Fingerprint, Job, Outcome, Verdict, Work};
@@ -108,5 +110,5 @@ pub use message::{
     BodyRequest, Commit, Decision, MAX_PARTIAL, Message, NewView, Proposal, ShapeError, ViewChange,
     Vote,
 };
-pub use records::Record;
+pub use records::{ClientWindows, Record};
 pub use schedule::{SEGMENT, Schedule};

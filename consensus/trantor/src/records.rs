@@ -11,6 +11,8 @@
 //! | epoch     | votes in the epoch                      | disagree about the leaders                   |
 //!
 //! [`Record::Finalized`] is only a note: after a crash a slot may be reported again, and is not left out.
+//! [`Record::Clients`] is one, too. Notes keep their order, so no windows are found that are of a later
+//! height than the last one that is known as reported.
 use std::collections::{BTreeMap, BTreeSet};
 
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -19,11 +21,22 @@ use prefinal_protocol::{Slot, Value, View};
 use crate::batch::{Batch, BatchId, LIFETIME};
 use crate::block::Body;
 use crate::certificate::VoteCertificate;
+use crate::client::Clients;
 use crate::schedule::Schedule;
 
 /// Number of heights before the last reported one whose blocks are kept: for peers that lag, and to
 /// recognise transactions that were ordered before.
 pub(crate) const KEPT: u64 = 256;
+
+/// The windows of all clients: which of their numbers were ordered.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct ClientWindows(Clients);
+
+impl From<Clients> for ClientWindows {
+    fn from(clients: Clients) -> Self {
+        Self(clients)
+    }
+}
 
 /// A record. It must be durable before the outputs that follow it are carried out.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
@@ -64,6 +77,8 @@ pub enum Record {
     Decided(Box<VoteCertificate>),
     /// The height was reported final.
     Finalized(Slot),
+    /// The windows of clients after this height.
+    Clients(Slot, ClientWindows),
 }
 
 /// What this party has promised about a height that is not decided.
@@ -104,6 +119,8 @@ pub(crate) struct Records {
     pub(crate) finalized: Option<Slot>,
     /// The latest view that was given up.
     pub(crate) abandoned: Option<View>,
+    /// The windows of clients, and the height that they are of.
+    pub(crate) clients: Option<(Slot, Clients)>,
     /// First-view commits that carried a partial.
     pub(crate) released: Vec<(Slot, Value)>,
 }
@@ -156,6 +173,7 @@ impl Records {
                 }
                 self.decided = self.decided.split_off(&kept);
             }
+            Record::Clients(slot, windows) => self.clients = Some((slot, windows.0)),
         }
     }
 

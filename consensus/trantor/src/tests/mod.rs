@@ -12,6 +12,7 @@ mod attack;
 mod batches;
 mod bench;
 mod changes;
+mod clients;
 mod messages;
 mod network;
 mod supplies;
