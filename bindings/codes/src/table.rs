@@ -200,6 +200,10 @@ pub const CODES: &[(&str, &str)] = &[
     ("batch-expired", "a block holds a batch that may not be ordered any more"),
     ("repeated-batch", "a batch stands in one list twice"),
     ("transaction-waits", "the same transaction waits already"),
+    ("number-waits", "another transaction with the client's number waits already"),
+    ("number-used", "a transaction with the client's number was ordered before"),
+    ("number-ahead", "a client's number is ahead of its window of open numbers"),
+    ("too-many-clients", "as many clients are known as may be"),
     (
         "genesis-certificate",
         "a certificate is unsigned and not of genesis, or signed and of genesis",

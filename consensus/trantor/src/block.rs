@@ -15,6 +15,7 @@ use prefinal_protocol::{Slot, Value};
 use sha2::{Digest, Sha256};
 
 use crate::batch::{AvailabilityCertificate, BatchLabel};
+use crate::client::ClientHeader;
 
 /// Bytes that a transaction takes in a block's encoding in addition to its own.
 const LENGTH_PREFIX: usize = 4;
@@ -29,7 +30,15 @@ impl TransactionId {
     }
 }
 
-/// Bytes that the engine orders and never interprets. Cheap to clone; hashed once, on arrival.
+/// What tells a transaction from all others: two with the same are ordered as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum TransactionKey {
+    Client(ClientHeader),
+    Digest(TransactionId),
+}
+
+/// Bytes that the engine orders, of which it reads the [`ClientHeader`] at most. Cheap to clone; hashed
+/// once, on arrival.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Transaction {
     id: TransactionId,
@@ -59,6 +68,16 @@ impl Transaction {
 
     pub(crate) const fn id(&self) -> TransactionId {
         self.id
+    }
+
+    /// Client and number; `None` if it has no client.
+    #[must_use]
+    pub fn header(&self) -> Option<ClientHeader> {
+        ClientHeader::split(&self.bytes).map(|(header, _body)| header)
+    }
+
+    pub(crate) fn key(&self) -> TransactionKey {
+        self.header().map_or(TransactionKey::Digest(self.id), TransactionKey::Client)
     }
 }
 

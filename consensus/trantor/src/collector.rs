@@ -122,6 +122,12 @@ impl Collector {
         Some(votes.map(|(party, ballot)| (*party, ballot.signature)).collect())
     }
 
+    /// The values that there are votes for, from this height on.
+    pub(crate) fn values_from(&self, slot: Slot) -> Vec<(View, Value)> {
+        let views = self.views.range(View::new(slot, 0)..);
+        views.flat_map(|(view, tally)| tally.stake.keys().map(|value| (*view, *value))).collect()
+    }
+
     /// Notes that the certificate is there: the sum was valid, or the certificate came from another party.
     pub(crate) fn close(&mut self, view: View) {
         if let Some(tally) = self.views.get_mut(&view) {

@@ -80,6 +80,7 @@ impl Trantor {
         self.keep(Record::Epoch(self.schedule.clone()));
         let waiting = self.store.own(self.me);
         self.pass_on(waiting);
+        self.sum_early();
     }
 
     /// Handles proposals that came before their epoch.
@@ -109,10 +110,13 @@ impl Trantor {
                 if !body.batches().all(|batch| self.store.has(batch)) {
                     break;
                 }
-                Some(Block { value, transactions: self.take_order(slot, &ids) })
+                Some(Block { value, transactions: self.take_order(slot, ids) })
             };
             self.effect(Effect::Finalized { slot, block });
             self.note(Record::Finalized(slot));
+            if let Some(clients) = self.ordered.to_record(slot) {
+                self.note(Record::Clients(slot, clients.into()));
+            }
             self.unreported = slot.next();
         }
         self.want_bodies(now);
@@ -121,7 +125,8 @@ impl Trantor {
     }
 
     /// The transactions of these batches, as far as they were not ordered before.
-    fn take_order(&mut self, slot: Slot, ids: &[BatchId]) -> Vec<std::sync::Arc<[u8]>> {
+    fn take_order(&mut self, slot: Slot, ids: Vec<BatchId>) -> Vec<std::sync::Arc<[u8]>> {
+        let ids = self.store.not_ordered(ids);
         let batches = ids.iter().filter_map(|id| self.store.get(*id));
         let all = batches.flat_map(Batch::transactions);
         let fresh = self.ordered.take(slot, all);
@@ -205,15 +210,15 @@ impl Trantor {
         self.report(now);
     }
 
-    /// Answers a peer that misses decisions.
+    /// Answers a peer that misses decisions. Their batches need not be here: they have signers to ask.
     pub(crate) fn serve(&mut self, now: Instant, from: Party, first: Slot) {
-        if first >= self.unreported || !self.fetch.may_serve(from, now) {
+        if first >= self.next || !self.fetch.may_serve(from, now) {
             return;
         }
         let mut room = self.max_block_bytes;
         let mut decisions = Vec::new();
         let mut slot = first;
-        while decisions.len() < MAX_DECISIONS && slot < self.unreported {
+        while decisions.len() < MAX_DECISIONS && slot < self.next {
             let Some(decision) = self.decision(slot) else { break };
             let bytes = decision.body.as_ref().map_or(0, Body::bytes);
             let Some(left) = room.checked_sub(bytes) else { break };

@@ -193,6 +193,8 @@ pub struct Trantor {
     pub(crate) ordered: Ordered,
     pub(crate) fetch: Fetch,
     pub(crate) suspects: BTreeSet<Party>,
+    /// How many messages with a false certificate came from each party.
+    pub(crate) forgeries: BTreeMap<Party, u32>,
     /// Parties that were charged with a contradiction about an open height: one is enough.
     pub(crate) charged: BTreeSet<(Slot, Party)>,
     pub(crate) jobs: BTreeMap<Fingerprint, Pending>,
@@ -266,9 +268,10 @@ impl Trantor {
             heard: BTreeMap::new(),
             mempool: Box::new(MemoryPool::new(limits)),
             store: Store::new(max_block_bytes),
-            ordered: Ordered::default(),
+            ordered: Ordered::with_clients(records.clients),
             fetch: Fetch::new(fetch_after),
             suspects: BTreeSet::new(),
+            forgeries: BTreeMap::new(),
             charged: BTreeSet::new(),
             jobs: BTreeMap::new(),
             outputs: VecDeque::new(),
@@ -278,6 +281,7 @@ impl Trantor {
         for batch in records.batches.into_values() {
             engine.store.insert(batch);
         }
+        engine.recall_batches(records.past);
         engine.remember(records.bodies);
         Ok(engine)
     }
@@ -286,6 +290,15 @@ impl Trantor {
     #[must_use]
     pub fn with_mempool(self, mempool: impl Mempool + 'static) -> Self {
         Self { mempool: Box::new(mempool), ..self }
+    }
+
+    /// Notes the batches of reported blocks that are not kept any more.
+    fn recall_batches(&mut self, past: BTreeMap<Slot, (Value, Vec<Body>)>) {
+        for (slot, (value, bodies)) in past {
+            let name = |body: &&Body| body.value(self.committee.context(), slot) == value;
+            let ids = bodies.iter().filter(name).flat_map(Body::batches).map(|batch| batch.id);
+            ids.for_each(|id| self.store.ordered(id));
+        }
     }
 
     /// Takes the blocks of earlier lives, and what they ordered.
@@ -299,10 +312,10 @@ impl Trantor {
         for (slot, certificate) in self.decided.range(..self.unreported) {
             let body = self.bodies.get(slot).and_then(|bodies| bodies.get(&certificate.value));
             let Some(body) = body else { continue };
-            let batches = body.batches().filter_map(|batch| self.store.get(batch.id));
+            let ids = self.store.not_ordered(body.batches().map(|batch| batch.id).collect());
+            let batches = ids.iter().filter_map(|id| self.store.get(*id));
             let all = batches.flat_map(crate::batch::Batch::transactions);
             let _reported = self.ordered.take(*slot, all);
-            let ids: Vec<BatchId> = body.batches().map(|batch| batch.id).collect();
             ids.into_iter().for_each(|id| self.store.ordered(id));
         }
     }
@@ -331,6 +344,9 @@ impl Trantor {
         }
         self.started = true;
         self.advance(now);
+        // Votes behind the window may be lost as well.
+        let promised: Vec<Slot> = self.promises.keys().copied().collect();
+        promised.into_iter().for_each(|slot| self.open_early(slot));
         self.repeat(now);
         self.spread_again(now);
         self.send(Recipient::All, Message::Progress(self.next));

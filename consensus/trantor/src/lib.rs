@@ -19,7 +19,7 @@
 //! | `collector`   | votes until they are certificates, verified late               |
 //! | `job`         | pairings, for a driver to run; `fault`: what a party did wrong  |
 //! | `fetch`       | asking peers for what is missing                              |
-//! | `mempool`     | transactions that wait; `store`: batches; `order`: transactions that were ordered |
+//! | `mempool`     | transactions that wait; `store`: batches; `order`: transactions that were ordered; `client`: their numbers |
 //! | `engine`      | the machine; `disseminate`, `propose`, `vote`, `change`, `decide`, `receive`, `verdict`: its steps |
 //!
 //! # One view
@@ -63,7 +63,7 @@
 //! [PBFT](https://pmg.csail.mit.edu/papers/osdi99.pdf). Differences: view changes by height; certificates
 //! are multi-signatures, so a new view carries one certificate for its quorum and one prepared
 //! certificate in place of all messages; a batch has a last height, so that nobody must keep it for ever;
-//! a missing batch is asked for at one of its signers at a time.
+//! a missing batch is asked for at one of its signers, then at more of them.
 #![forbid(unsafe_code)]
 
 mod adapter;
@@ -71,6 +71,7 @@ mod batch;
 mod block;
 mod certificate;
 mod change;
+mod client;
 mod collector;
 mod config;
 mod decide;
@@ -95,11 +96,12 @@ mod verdict;
 mod vote;
 
 pub use crate::engine::{Block, Effect, Input, Output, Trantor};
-pub use batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel};
+pub use batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel, MAX_TRANSACTIONS};
 pub use block::{Body, Transaction, skipped};
 pub use certificate::{
     CertificateError, ChangeCertificate, MultiSignature, Stage, VoteCertificate,
 };
+pub use client::{Client, ClientHeader, MAX_CLIENTS, WINDOW, WindowError};
 pub use config::{Config, ConfigError, MAX_MEMBERS, Member, Replicas};
 pub use fault::{Contradiction, EvidenceError, Fault, Said, Signed};
 pub use job::{Claim, Fingerprint, Job, Outcome, Verdict, Work};
@@ -108,5 +110,5 @@ pub use message::{
     BodyRequest, Commit, Decision, MAX_PARTIAL, Message, NewView, Proposal, ShapeError, ViewChange,
     Vote,
 };
-pub use records::Record;
+pub use records::{ClientWindows, Record};
 pub use schedule::{SEGMENT, Schedule};

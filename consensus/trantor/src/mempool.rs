@@ -13,7 +13,8 @@ use prefinal_crypto_core::access::Party;
 use prefinal_protocol::Instant;
 use thiserror::Error;
 
-use crate::block::{Transaction, TransactionId};
+use crate::block::{Transaction, TransactionKey};
+use crate::client::WindowError;
 
 /// Allowance of a submitter, in batches of the largest size.
 const ALLOWANCE_BATCHES: usize = 4;
@@ -61,6 +62,15 @@ pub enum SubmitError {
     /// The same transaction waits already.
     #[error("transaction waits already")]
     Known,
+    /// Another transaction of the client with the same number waits already.
+    #[error("another transaction with number {number} waits already")]
+    NumberWaits {
+        /// The number.
+        number: u64,
+    },
+    /// Its number is not open, or there are too many clients.
+    #[error(transparent)]
+    Window(#[from] WindowError),
 }
 
 impl SubmitError {
@@ -71,6 +81,8 @@ impl SubmitError {
             Self::TooLarge { .. } => "too-long",
             Self::Busy { .. } => "queue-full",
             Self::Known => "transaction-waits",
+            Self::NumberWaits { .. } => "number-waits",
+            Self::Window(error) => error.code(),
         }
     }
 }
@@ -94,7 +106,7 @@ pub trait Mempool: Debug + Send {
     /// The next batch, if it is due. Its transactions do not wait any more.
     fn batch(&mut self, now: Instant) -> Option<Vec<Transaction>>;
 
-    /// Forgets a transaction that was ordered by another party.
+    /// Forgets a transaction that was ordered by another party, and any other with its client and number.
     fn forget(&mut self, transaction: &Transaction);
 }
 
@@ -117,7 +129,7 @@ pub struct MemoryPool {
     limits: BatchLimits,
     next: u64,
     waiting: BTreeMap<u64, Waiting>,
-    names: BTreeMap<TransactionId, u64>,
+    keys: BTreeMap<TransactionKey, u64>,
     usage: BTreeMap<Party, Usage>,
     total: Usage,
 }
@@ -130,7 +142,7 @@ impl MemoryPool {
             limits,
             next: 0,
             waiting: BTreeMap::new(),
-            names: BTreeMap::new(),
+            keys: BTreeMap::new(),
             usage: BTreeMap::new(),
             total: Usage { bytes: 0, count: 0 },
         }
@@ -144,7 +156,7 @@ impl MemoryPool {
 
     fn remove(&mut self, place: u64) -> Option<Transaction> {
         let Waiting { transaction, from, .. } = self.waiting.remove(&place)?;
-        self.names.remove(&transaction.id());
+        self.keys.remove(&transaction.key());
         let bytes = transaction.encoded_len();
         for usage in self.usage.get_mut(&from).into_iter().chain([&mut self.total]) {
             usage.bytes = usage.bytes.saturating_sub(bytes);
@@ -164,13 +176,18 @@ impl Mempool for MemoryPool {
         from: Party,
         transaction: Transaction,
     ) -> Result<(), SubmitError> {
-        let (id, bytes, most) =
-            (transaction.id(), transaction.encoded_len(), self.limits.max_bytes);
+        let (bytes, most) = (transaction.encoded_len(), self.limits.max_bytes);
         if bytes > most {
             return Err(SubmitError::TooLarge { got: bytes, most });
         }
-        if self.names.contains_key(&id) {
-            return Err(SubmitError::Known);
+        let key = transaction.key();
+        if let Some(waiting) = self.keys.get(&key).and_then(|place| self.waiting.get(place)) {
+            return Err(match key {
+                TransactionKey::Client(header) if waiting.transaction != transaction => {
+                    SubmitError::NumberWaits { number: header.number }
+                }
+                _ => SubmitError::Known,
+            });
         }
         let usage = self.usage.get(&from).copied().unwrap_or_default();
         let (count, held) = (usage.count.saturating_add(1), usage.bytes.saturating_add(bytes));
@@ -182,7 +199,7 @@ impl Mempool for MemoryPool {
         self.usage.insert(from, Usage { bytes: held, count });
         self.total.bytes = self.total.bytes.saturating_add(bytes);
         self.total.count = self.total.count.saturating_add(1);
-        self.names.insert(id, self.next);
+        self.keys.insert(key, self.next);
         self.waiting.insert(self.next, Waiting { transaction, from, since: now });
         self.next += 1;
         Ok(())
@@ -207,7 +224,7 @@ impl Mempool for MemoryPool {
     }
 
     fn forget(&mut self, transaction: &Transaction) {
-        if let Some(place) = self.names.get(&transaction.id()).copied() {
+        if let Some(place) = self.keys.get(&transaction.key()).copied() {
             let _ordered = self.remove(place);
         }
     }
@@ -256,6 +273,20 @@ mod tests {
         assert_eq!(pool.batch(at(0)).map(|batch| batch.len()), Some(1), "6 and 5 bytes");
         assert_eq!(pool.batch(at(20)), Some(vec![transaction(&[3])]));
         assert_eq!(pool.due(), None);
+    }
+
+    #[test]
+    fn a_number_of_a_client_waits_once_and_is_forgotten_with_any_of_its_transactions() {
+        let header =
+            crate::client::ClientHeader { client: crate::client::Client::new([5; 32]), number: 3 };
+        let (one, other) = (header.transaction(b"a"), header.transaction(b"b"));
+        let mut pool = pool(10, 100);
+        assert_eq!(pool.submit(at(0), A, one.clone()), Ok(()));
+        assert_eq!(pool.submit(at(0), A, one), Err(SubmitError::Known));
+        let waits = Err(SubmitError::NumberWaits { number: 3 });
+        assert_eq!(pool.submit(at(0), B, other.clone()), waits);
+        pool.forget(&other);
+        assert_eq!((pool.due(), pool.submit(at(0), B, other)), (None, Ok(())));
     }
 
     #[test]

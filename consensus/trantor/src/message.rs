@@ -26,7 +26,7 @@ use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_protocol::{Slot, Value, View};
 use thiserror::Error;
 
-use crate::batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel};
+use crate::batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel, MAX_TRANSACTIONS};
 use crate::block::{Body, skipped};
 use crate::certificate::{CertificateError, ChangeCertificate, VoteCertificate, check_claim};
 use crate::config::Replicas;
@@ -301,6 +301,7 @@ impl Message {
             Self::Response(decisions) => check_decisions(decisions, committee, max_block_bytes),
             Self::BodyResponse(_, body) => check_body(body, committee, max_block_bytes),
             Self::Batch(batch) | Self::BatchResponse(batch) => {
+                at_most("transactions", batch.transactions().len(), MAX_TRANSACTIONS)?;
                 at_most("bytes of transactions", batch.bytes(), max_block_bytes)
             }
             Self::Certificates(certificates) => check_certificates(certificates, committee),

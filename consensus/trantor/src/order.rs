@@ -3,26 +3,51 @@
 //! Two parties may spread the same transaction at the same time, and a faulty leader may put a batch into
 //! two blocks. So repetitions are removed after the order is known: a transaction that also stands in one
 //! of the [`KEPT`] heights before is left out of its block. That depends on decided blocks alone, so it is
-//! the same for all parties, also after a restart.
+//! the same for all parties, also after a restart. A client's transaction is known by its number, without
+//! an end; the windows of clients are recorded while the blocks since the last record are kept.
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use prefinal_protocol::Slot;
 
 use crate::block::{Transaction, TransactionId};
+use crate::client::{Clients, WindowError};
 use crate::records::KEPT;
 
-/// The transactions of the last [`KEPT`] heights.
+/// Heights from one record of the windows to the next. The blocks in between are kept for a restart.
+const RECORD_EVERY: u64 = KEPT / 2;
+
+/// The windows of clients, and the transactions without a client of the last [`KEPT`] heights.
 #[derive(Debug, Default)]
 pub(crate) struct Ordered {
+    clients: Clients,
+    /// The height that the windows are of, if they come from a record.
+    recorded: Option<Slot>,
     /// The last height that each stands in.
     last: BTreeMap<TransactionId, Slot>,
     slots: VecDeque<(Slot, Vec<TransactionId>)>,
 }
 
 impl Ordered {
-    pub(crate) fn has(&self, transaction: &Transaction) -> bool {
-        self.last.contains_key(&transaction.id())
+    /// What a record of an earlier life says; the heights before it are told afterwards.
+    pub(crate) fn with_clients(recorded: Option<(Slot, Clients)>) -> Self {
+        let (recorded, clients) = recorded.unzip();
+        Self { clients: clients.unwrap_or_default(), recorded, ..Self::default() }
+    }
+
+    /// The windows, if it is time to record them after this height.
+    pub(crate) fn to_record(&self, slot: Slot) -> Option<Clients> {
+        let due = slot.get().is_multiple_of(RECORD_EVERY) && !self.clients.is_empty();
+        due.then(|| self.clients.clone())
+    }
+
+    /// Whether the transaction would be reported if it were ordered now. `Ok(false)` if one without a
+    /// client was ordered before.
+    pub(crate) fn is_fresh(&self, transaction: &Transaction) -> Result<bool, WindowError> {
+        match transaction.header() {
+            Some(header) => self.clients.check(header).map(|()| true),
+            None => Ok(!self.last.contains_key(&transaction.id())),
+        }
     }
 
     /// Takes the transactions of the next height. Returns them without repetitions.
@@ -34,6 +59,12 @@ impl Ordered {
         self.forget(slot);
         let (mut fresh, mut ids) = (Vec::new(), Vec::new());
         for transaction in transactions {
+            if let Some(header) = transaction.header() {
+                if Some(slot) > self.recorded && self.clients.take(header).is_ok() {
+                    fresh.push(Arc::clone(transaction.bytes()));
+                }
+                continue;
+            }
             ids.push(transaction.id());
             if self.last.insert(transaction.id(), slot).is_none() {
                 fresh.push(Arc::clone(transaction.bytes()));

@@ -11,19 +11,32 @@
 //! | epoch     | votes in the epoch                      | disagree about the leaders                   |
 //!
 //! [`Record::Finalized`] is only a note: after a crash a slot may be reported again, and is not left out.
+//! [`Record::Clients`] is one, too. Notes keep their order, so no windows are found that are of a later
+//! height than the last one that is known as reported.
 use std::collections::{BTreeMap, BTreeSet};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_protocol::{Slot, Value, View};
 
-use crate::batch::{Batch, BatchId};
+use crate::batch::{Batch, BatchId, LIFETIME};
 use crate::block::Body;
 use crate::certificate::VoteCertificate;
+use crate::client::Clients;
 use crate::schedule::Schedule;
 
 /// Number of heights before the last reported one whose blocks are kept: for peers that lag, and to
 /// recognise transactions that were ordered before.
 pub(crate) const KEPT: u64 = 256;
+
+/// The windows of all clients: which of their numbers were ordered.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct ClientWindows(Clients);
+
+impl From<Clients> for ClientWindows {
+    fn from(clients: Clients) -> Self {
+        Self(clients)
+    }
+}
 
 /// A record. It must be durable before the outputs that follow it are carried out.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
@@ -64,6 +77,8 @@ pub enum Record {
     Decided(Box<VoteCertificate>),
     /// The height was reported final.
     Finalized(Slot),
+    /// The windows of clients after this height.
+    Clients(Slot, ClientWindows),
 }
 
 /// What this party has promised about a height that is not decided.
@@ -97,10 +112,15 @@ pub(crate) struct Records {
     pub(crate) bodies: BTreeMap<Slot, Vec<Body>>,
     pub(crate) promises: BTreeMap<Slot, Promises>,
     pub(crate) decided: BTreeMap<Slot, VoteCertificate>,
+    /// Reported heights that are not kept any more, while their batches might be ordered again: the blocks
+    /// that were known there, and the name of the one that was decided.
+    pub(crate) past: BTreeMap<Slot, (Value, Vec<Body>)>,
     /// The last height that was reported.
     pub(crate) finalized: Option<Slot>,
     /// The latest view that was given up.
     pub(crate) abandoned: Option<View>,
+    /// The windows of clients, and the height that they are of.
+    pub(crate) clients: Option<(Slot, Clients)>,
     /// First-view commits that carried a partial.
     pub(crate) released: Vec<(Slot, Value)>,
 }
@@ -148,12 +168,25 @@ impl Records {
                 self.finalized = self.finalized.max(Some(slot));
                 let kept = kept_from(slot, self.schedule.as_ref());
                 if self.bodies.keys().next() < Some(&kept) {
-                    self.bodies = self.bodies.split_off(&kept);
+                    self.forget_bodies(kept);
                     self.forget_batches(slot);
                 }
                 self.decided = self.decided.split_off(&kept);
             }
+            Record::Clients(slot, windows) => self.clients = Some((slot, windows.0)),
         }
+    }
+
+    fn forget_bodies(&mut self, kept: Slot) {
+        let rest = self.bodies.split_off(&kept);
+        for (slot, bodies) in std::mem::replace(&mut self.bodies, rest) {
+            if let Some(decided) = self.decided.get(&slot) {
+                self.past.insert(slot, (decided.value, bodies));
+            }
+        }
+        // What was ordered at a height was acknowledged before, so its time is over after so many more.
+        let oldest = Slot::new(kept.get().saturating_sub(LIFETIME.saturating_mul(2)));
+        self.past = self.past.split_off(&oldest);
     }
 
     /// Forgets batches that no later block may hold, unless a kept one does.

@@ -130,7 +130,11 @@ impl Trantor {
         let fault = bad.first().and_then(|position| claims.get(*position));
         for (from, message) in held {
             match fault {
-                Some(claim) => self.accuse(from, claim.fault()),
+                Some(claim) => {
+                    let count = self.forgeries.entry(from).or_default();
+                    *count = count.saturating_add(1);
+                    self.accuse(from, claim.fault());
+                }
                 None => self.accept(now, from, message),
             }
         }

@@ -16,7 +16,7 @@ use crate::message::{Commit, Message, Vote};
 use crate::records::Record;
 
 /// Votes up to this many attempts ahead of this party's are kept.
-const ATTEMPTS_AHEAD: u32 = 2;
+pub(crate) const ATTEMPTS_AHEAD: u32 = 2;
 
 impl Trantor {
     /// Prepares the value, if this party is in the view and has not voted in it or a later one.
@@ -82,7 +82,7 @@ impl Trantor {
     pub(crate) fn receive_commit(&mut self, now: Instant, from: Party, commit: Commit) {
         let Commit { vote, partial } = commit;
         if vote.view.slot >= self.reach() {
-            self.is_in_reach(now, from, vote.view);
+            self.hear_of(now, from, vote.view.slot);
             return;
         }
         let kept = crate::records::kept_from(self.unreported, None);
@@ -101,9 +101,8 @@ impl Trantor {
 
     /// Whether votes of this view are of use. A peer that votes far ahead knows decisions.
     fn is_in_reach(&mut self, now: Instant, from: Party, view: View) -> bool {
-        let reach = self.reach();
-        if view.slot >= reach {
-            self.fetch.is_at(now, from, view.slot, reach);
+        self.hear_of(now, from, view.slot);
+        if view.slot >= self.reach() {
             return false;
         }
         let attempt = self.open.get(&view.slot).map_or(0, |open| open.attempt);
@@ -149,13 +148,24 @@ impl Trantor {
         }
     }
 
-    /// Sends the votes for a value to be summed, if they hold a quorum.
+    /// Sends the votes for a value to be summed, if they hold a quorum. Prepares of the next epoch wait until
+    /// it begins: this party could not commit on their certificate before.
     pub(crate) fn sum_votes(&mut self, stage: Stage, view: View, value: Value) {
+        if stage != Stage::Commit && view.slot >= self.schedule.end() {
+            return;
+        }
         let committee = std::sync::Arc::clone(&self.committee);
         if let Some(votes) = self.collector(stage).quorum(view, value, &committee) {
             let parties = votes.keys().copied().collect();
             let work = Work::Votes { stage, view, value, votes };
             self.check(work, Pending::Votes { stage, view, value, parties });
+        }
+    }
+
+    /// Sums the prepares that came before the epoch.
+    pub(crate) fn sum_early(&mut self) {
+        for (view, value) in self.prepares.values_from(self.schedule.first()) {
+            self.sum_votes(Stage::Prepare, view, value);
         }
     }
 

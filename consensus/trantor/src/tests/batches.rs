@@ -264,10 +264,13 @@ fn nobody_need_keep_a_batch_beyond_its_last_height_so_no_later_block_may_hold_it
         assert_eq!(acks(&bench.receive(1, Message::Batch(Box::new(batch)))), [], "{until}");
     }
     // What was not ordered in its time makes room, and is forgotten with the next blocks.
+    let old = Batch::new(Party::new(1), Slot::new(260), old.transactions().to_vec());
     bench.receive(1, Message::Batch(Box::new(old.clone())));
-    bench.decide(1..=9);
+    bench.decide(1..=259);
+    assert_eq!(bench.engine.store.waiting_of(Party::new(1)), [old.id()]);
+    bench.decide(260..=264);
     assert_eq!(bench.engine.store.waiting_of(Party::new(1)), []);
-    bench.decide(10..=300);
+    bench.decide(265..=300);
     assert!(bench.engine.store.get(old.id()).is_none());
 }
 

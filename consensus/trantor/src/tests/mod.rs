@@ -8,10 +8,13 @@
     reason = "a test fails by panicking"
 )]
 
+mod attack;
 mod batches;
 mod bench;
 mod changes;
+mod clients;
 mod messages;
+mod network;
 mod supplies;
 mod votes;
 

@@ -149,7 +149,7 @@ fn early_proposals_of_the_next_epoch_wait_and_their_number_is_bounded() {
         let outputs = bench.receive(1, bench.forger.proposal(1, slot, &block));
         assert_eq!(faults(&outputs), [], "its leader is not known yet");
     }
-    assert_eq!(bench.engine.early[&Party::new(1)].len(), 3, "304 bytes each, 1000 allowed");
+    assert_eq!(bench.engine.early[&Party::new(1)].len(), 4);
     let outputs = bench.decide(16..=16);
     let prepared: Vec<u64> =
         super::bench::prepares(&outputs).iter().map(|(view, _)| view.slot.get()).collect();
