@@ -107,7 +107,7 @@ impl Batch {
         self.transactions.iter().map(Transaction::encoded_len).fold(0, usize::saturating_add)
     }
 
-    /// Its name.
+    /// The name of the batch, a hash of all it holds.
     #[must_use]
     pub fn id(&self) -> BatchId {
         let start = Sha256::new()
@@ -133,7 +133,7 @@ pub struct BatchLabel {
     pub author: Party,
     /// The last height that may order it.
     pub until: Slot,
-    /// Its name.
+    /// The name of the batch.
     pub id: BatchId,
     /// Length of its encoded transactions in bytes.
     pub bytes: u32,
@@ -158,7 +158,7 @@ impl BatchLabel {
 /// The proof that a weak quorum has stored a batch.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct AvailabilityCertificate {
-    /// The batch.
+    /// The batch that is available.
     pub batch: BatchLabel,
     /// The parties that stored it, and the sum of their signatures.
     pub acks: MultiSignature,
@@ -171,7 +171,7 @@ impl AvailabilityCertificate {
         Ok(())
     }
 
-    /// Checks everything.
+    /// Checks the signers, their stake and the signature.
     ///
     /// # Errors
     /// [`CertificateError`] says what is wrong.

@@ -11,11 +11,11 @@
 //!   then the view change is only sent again, since messages get lost.
 //! - A party joins when a weak quorum has gone further: an honest party is among them.
 use prefinal_crypto_core::access::Party;
+use prefinal_engine::collector::Standing;
 use prefinal_protocol::{Instant, Recipient, View};
 
 use crate::block::skipped;
 use crate::certificate::{CHANGE, ChangeCertificate, VoteCertificate};
-use crate::collector::Standing;
 use crate::engine::{Ask, Effect, Pending, Trantor};
 use crate::fault::{Contradiction, Said, Signed};
 use crate::job::{Asks, Work};

@@ -40,8 +40,8 @@ impl Trantor {
         self.open.remove(&slot);
         self.promises.remove(&slot);
         self.carried.remove(&slot);
-        self.prepares.forget(slot);
-        self.commits.forget(slot);
+        self.prepares.retain(|view| view.slot != slot);
+        self.commits.retain(|view| view.slot != slot);
         self.asks.retain(|_, ask| ask.view.slot != slot);
         self.charged.retain(|(of, _)| *of != slot);
         let value = certificate.value;

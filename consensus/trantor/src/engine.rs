@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use ::prefinal_engine::Pace;
+use ::prefinal_engine::collector::{Collector, Standing};
 use core::time::Duration;
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::{SecretKey, Signature};
@@ -15,7 +16,6 @@ use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value, View};
 use crate::batch::{BatchId, BatchLabel};
 use crate::block::{Body, Transaction};
 use crate::certificate::{Stage, VoteCertificate};
-use crate::collector::{Collector, Standing};
 use crate::config::{Config, ConfigError, Replicas};
 use crate::fault::{Contradiction, Fault};
 use crate::fetch::Fetch;
@@ -33,11 +33,11 @@ use crate::store::Store;
 pub enum Input {
     /// Start working. Inputs before it are ignored, except submitted transactions.
     Start,
-    /// A message arrived.
+    /// A peer has sent a message.
     Received {
         /// The sender, as the link knows it.
         from: Party,
-        /// The message.
+        /// The message that the peer has sent.
         message: Message,
     },
     /// A transaction that should be put into a block.
@@ -63,7 +63,7 @@ pub struct Block {
 /// What the engine wants done, except for its records.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// Send this message.
+    /// Send this message to a peer, or to all.
     Send {
         /// One party, or all others.
         to: Recipient<Party>,
@@ -77,19 +77,19 @@ pub enum Effect {
     Prefinalized {
         /// The view of the vote; its slot is the height.
         view: View,
-        /// The value.
+        /// The value that the party commits.
         value: Value,
     },
     /// Bytes that a peer's commit carried.
     Carried {
-        /// The voter.
+        /// The party that has committed.
         from: Party,
-        /// The bytes.
+        /// The bytes that came with its commit.
         partial: Vec<u8>,
     },
     /// The height is final, with this block or without one. Every height is reported, in ascending order.
     Finalized {
-        /// The height.
+        /// The height that is final.
         slot: Slot,
         /// Its block; `None` if it was skipped.
         block: Option<Block>,
@@ -101,7 +101,7 @@ pub enum Effect {
     },
     /// A party did wrong.
     Accuse {
-        /// The party.
+        /// The party that did it.
         party: Party,
         /// The fault, with evidence if there is any.
         fault: Fault,
@@ -178,8 +178,8 @@ pub struct Trantor {
     pub(crate) carried: BTreeMap<Slot, BTreeSet<BatchId>>,
     /// Proposals for the next epoch, whose leaders are not known yet.
     pub(crate) early: BTreeMap<Party, Vec<Proposal>>,
-    pub(crate) prepares: Collector,
-    pub(crate) commits: Collector,
+    pub(crate) prepares: Collector<View, Value, Signature>,
+    pub(crate) commits: Collector<View, Value, Signature>,
     /// The view whose change this party, as its primary, has summed or is summing.
     pub(crate) leading: Option<View>,
     /// The latest view change of each party.
@@ -320,13 +320,13 @@ impl Trantor {
         }
     }
 
-    /// The members.
+    /// The committee that orders blocks.
     #[must_use]
     pub fn committee(&self) -> &Replicas {
         &self.committee
     }
 
-    /// The epoch's leaders.
+    /// The heights of this epoch and their leaders.
     #[must_use]
     pub const fn schedule(&self) -> &Schedule {
         &self.schedule

@@ -16,7 +16,6 @@
 //! | `message`     | the messages of parties, and their shape                      |
 //! | `records`     | what survives a crash; `repeat`: what is said again after one   |
 //! | `open`        | one height that is not decided                                |
-//! | `collector`   | votes until they are certificates, verified late               |
 //! | `job`         | pairings, for a driver to run; `fault`: what a party did wrong  |
 //! | `fetch`       | asking peers for what is missing                              |
 //! | `mempool`     | transactions that wait; `store`: batches; `order`: transactions that were ordered; `client`: their numbers |
@@ -72,7 +71,6 @@ mod block;
 mod certificate;
 mod change;
 mod client;
-mod collector;
 mod config;
 mod decide;
 mod disseminate;

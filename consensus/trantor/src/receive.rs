@@ -3,7 +3,7 @@
 //! There are three steps, cheapest first. *Shape*: sizes, primaries, views, hashes. *News*: the parts of
 //! the message that others signed and that are not known to be valid. *Check*: only the news goes out as
 //! a job, and messages with the same news wait for it instead of asking again. Single votes are not
-//! checked at all, see `collector`.
+//! checked at all, see `prefinal_engine::collector`.
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::{Instant, Recipient};
 

@@ -47,16 +47,16 @@ pub enum Record {
     Batch(Batch),
     /// A block that this party vouches for, or that was decided.
     Body {
-        /// The height.
+        /// The height that the block is for.
         slot: Slot,
-        /// The block.
+        /// The block as a list of batches.
         body: Body,
     },
     /// This party prepares the value in this view; if it is the primary, it proposes it.
     Prepare {
-        /// The view.
+        /// The view in which the party votes.
         view: View,
-        /// The value.
+        /// The value that the party votes for.
         value: Value,
     },
     /// This party commits the prepared value in the certificate's view.

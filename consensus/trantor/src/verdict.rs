@@ -3,10 +3,10 @@ use std::collections::BTreeSet;
 
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_engine::collector::Standing;
 use prefinal_protocol::{Instant, Value, View};
 
 use crate::certificate::{ChangeCertificate, MultiSignature, Stage, VoteCertificate};
-use crate::collector::Standing;
 use crate::engine::{Pending, Trantor};
 use crate::fault::{Contradiction, Fault};
 use crate::job::{Asks, Claim, Outcome, Verdict, group};

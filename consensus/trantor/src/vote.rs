@@ -5,10 +5,11 @@
 //! | prepare | the view's primary proposed the value; once in a view, and in no earlier view later   |
 //! | commit  | the value is prepared in the view; once in a view, and in no view that was given up    |
 use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_engine::collector::{Added, Collector, ReceivedVote, Standing};
 use prefinal_protocol::{Instant, Recipient, Value, View};
 
 use crate::certificate::{Stage, VoteCertificate};
-use crate::collector::{Added, Cast, Collector, Standing};
 use crate::engine::{Effect, Pending, Trantor};
 use crate::fault::{Contradiction, Said, Signed};
 use crate::job::Work;
@@ -110,7 +111,7 @@ impl Trantor {
         undecided && view.attempt <= attempt.saturating_add(ATTEMPTS_AHEAD)
     }
 
-    const fn collector(&mut self, stage: Stage) -> &mut Collector {
+    const fn collector(&mut self, stage: Stage) -> &mut Collector<View, Value, Signature> {
         match stage {
             Stage::Commit => &mut self.commits,
             Stage::Prepare | Stage::Propose => &mut self.prepares,
@@ -131,8 +132,8 @@ impl Trantor {
     pub(crate) fn count(&mut self, stage: Stage, party: Party, vote: Vote) {
         let Vote { view, value, signature } = vote;
         let (standing, stake) = (self.standing(party), self.committee.stake(party));
-        let cast = Cast { party, stake, value, signature, standing };
-        match self.collector(stage).add(view, cast) {
+        let vote = ReceivedVote { party, stake, choice: value, signature, standing };
+        match self.collector(stage).add(view, vote) {
             Added::Ignored => {}
             Added::Stored if standing == Standing::Suspected => {
                 let work = Work::Votes { stage, view, value, votes: [(party, signature)].into() };
@@ -155,8 +156,11 @@ impl Trantor {
             return;
         }
         let committee = std::sync::Arc::clone(&self.committee);
-        if let Some(votes) = self.collector(stage).quorum(view, value, &committee) {
+        let is_quorum = |stake| committee.is_strong(stake);
+        if let Some(votes) = self.collector(stage).quorum(view, is_quorum, |one| one == value) {
             let parties = votes.keys().copied().collect();
+            let votes =
+                votes.into_iter().map(|(party, (_, signature))| (party, signature)).collect();
             let work = Work::Votes { stage, view, value, votes };
             self.check(work, Pending::Votes { stage, view, value, parties });
         }
@@ -164,7 +168,7 @@ impl Trantor {
 
     /// Sums the prepares that came before the epoch.
     pub(crate) fn sum_early(&mut self) {
-        for (view, value) in self.prepares.values_from(self.schedule.first()) {
+        for (view, value) in self.prepares.choices_from(View::new(self.schedule.first(), 0)) {
             self.sum_votes(Stage::Prepare, view, value);
         }
     }
@@ -207,7 +211,9 @@ impl Trantor {
     /// The same, when the view change comes second.
     pub(crate) fn compare_with_commit(&mut self, party: Party, second: Signed) {
         let Said::Change { view, prepared } = second.said else { return };
-        let Some((voted, value, signature)) = self.commits.latest_before(view, party) else {
+        let Some((voted, value, signature)) =
+            self.commits.latest(View::new(view.slot, 0)..view, party)
+        else {
             return;
         };
         if prepared < Some(voted.attempt) {

@@ -70,7 +70,7 @@ fn certificates_that_no_block_may_hold_any_more_keep_nobody_from_spreading() {
         }
         let fresh = (20..30).map(|number| certify(&small(number, 500), &[1, 3])).collect();
         bench.receive(3, Message::Certificates(fresh));
-        assert_eq!(spread(&submit(&mut bench, b"pay")).len(), 1, "of its own");
+        assert_eq!(spread(&submit(&mut bench, b"pay")).len(), 1, "its transactions");
         let none = BTreeSet::new();
         let taken = bench.engine.store.select(Slot::new(13), 9999, &none);
         assert_eq!(taken.len(), 10, "the fresh ones of party 3 have room, too");

@@ -142,7 +142,7 @@ fn a_bad_acknowledgement_is_found_and_named_and_the_batch_is_sent_until_it_is_ce
 #[test]
 fn a_block_is_prepared_if_its_batches_are_here_or_proven() {
     let mut bench = Bench::new();
-    // Nobody has signed this; but whoever has stored the batch needs no proof.
+    // Nobody has signed this; but a party that has stored the batch needs no proof.
     let mut forged = certify(&batch(&[b"a"]), &[1, 2]);
     forged.acks.signature = certify(&batch(&[b"b"]), &[1, 2]).acks.signature;
     let block = Body::new(vec![forged.clone()]);
