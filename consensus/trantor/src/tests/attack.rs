@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use prefinal_crypto_core::access::Party;
-use prefinal_protocol::{Recipient, Slot};
+use prefinal_protocol::Slot;
 
 use super::bench::{
-    Bench, at, batch, body, changes, commits, faults, finalized, malformed, ms, prepares, sent,
-    value, view,
+    Bench, at, batch, body, changes, commits, faults, finalized, malformed, ms, prepares, requests,
+    sent, value, view,
 };
 use super::certify;
 use crate::batch::{Batch, BatchLabel};
@@ -42,16 +42,6 @@ fn spread(outputs: &[Output]) -> Vec<Batch> {
 
 fn acks(outputs: &[Output]) -> usize {
     sent(outputs).iter().filter(|message| matches!(message, Message::Ack(..))).count()
-}
-
-fn requests(outputs: &[Output]) -> Vec<(u32, u64)> {
-    let request = |output: &Output| match output {
-        Output::Do(Effect::Send { to: Recipient::One(to), message: Message::Request(first) }) => {
-            Some((to.get(), first.get()))
-        }
-        _ => None,
-    };
-    outputs.iter().filter_map(request).collect()
 }
 
 /// Party 3 spreads its batches to one honest party only, lets them grow old, and gives the certificates to

@@ -5,7 +5,7 @@ use std::time::Duration;
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::{Signature, aggregate};
 use prefinal_crypto_core::curve::{G1Affine, G1Projective};
-use prefinal_protocol::{Instant, Machine, Slot, Value, View};
+use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value, View};
 
 use super::{certify, context, members, secret};
 use crate::batch::Batch;
@@ -244,6 +244,17 @@ pub(super) fn sent(outputs: &[Output]) -> Vec<&Message> {
         _ => None,
     };
     outputs.iter().filter_map(send).collect()
+}
+
+/// The peers that are asked for decisions, and the first height that each is asked for.
+pub(super) fn requests(outputs: &[Output]) -> Vec<(u32, u64)> {
+    let request = |output: &Output| match output {
+        Output::Do(Effect::Send { to: Recipient::One(to), message: Message::Request(first) }) => {
+            Some((to.get(), first.get()))
+        }
+        _ => None,
+    };
+    outputs.iter().filter_map(request).collect()
 }
 
 pub(super) fn prepares(outputs: &[Output]) -> Vec<(View, Value)> {

@@ -1,24 +1,14 @@
 //! Falling behind and catching up: decisions, blocks, and what a server gives away.
 
 use prefinal_crypto_core::access::Party;
-use prefinal_protocol::{Recipient, Slot};
+use prefinal_protocol::Slot;
 
-use super::bench::{Bench, at, body, faults, finalized, malformed, sent, view};
+use super::bench::{Bench, at, body, faults, finalized, malformed, requests, sent, view};
 use crate::block::skipped;
 use crate::certificate::Stage;
-use crate::engine::{Effect, Input, Output};
+use crate::engine::{Input, Output};
 use crate::fault::Fault;
 use crate::message::{BodyRequest, Decision, MAX_DECISIONS, Message, ShapeError};
-
-fn requests(outputs: &[Output]) -> Vec<(u32, u64)> {
-    let request = |output: &Output| match output {
-        Output::Do(Effect::Send { to: Recipient::One(to), message: Message::Request(first) }) => {
-            Some((to.get(), first.get()))
-        }
-        _ => None,
-    };
-    outputs.iter().filter_map(request).collect()
-}
 
 fn responses(outputs: &[Output]) -> Vec<Vec<Decision>> {
     let response = |message: &&Message| match message {
