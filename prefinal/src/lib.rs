@@ -30,7 +30,7 @@
 //! # }
 //! # }
 //! ```
-//! `examples/chain` in the repository is a whole chain of six processes in this way, with key generation,
+//! `examples/chain` in the repository is a whole chain of seven processes in this way, with key generation,
 //! a crash, a change of the committee and a party that cheats.
 //!
 //! | module | crate | what it is for | feature |

@@ -1,4 +1,5 @@
 //! A gate: a command that anybody could type, printed before it runs.
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -103,6 +104,16 @@ impl Gate {
         let mut command = Command::new(self.path());
         command.args(&self.arguments).current_dir(root().join(self.folder));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        // Cargo tells this task of its package. Build scripts that ask for theirs would take it for a change, and
+        // what a user has built would be built again.
+        let names = std::env::vars_os().map(|(name, _)| name);
+        let of_package = |name: &OsString| {
+            let name = name.to_string_lossy();
+            name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+        };
+        for name in names.filter(of_package) {
+            command.env_remove(name);
+        }
         // A gate may ask for another toolchain than the one that runs this task.
         if self.arguments.first().is_some_and(|first| first.starts_with('+')) {
             command.env_remove("RUSTUP_TOOLCHAIN");

@@ -46,13 +46,13 @@
 //! assert!(matches!(effects[1], Effect::Finalized { block: Some(_), .. }));
 //! ```
 //!
-//! | event of the engine          | Jolteon               | Malachite                                 |
-//! |------------------------------|-----------------------|-------------------------------------------|
-//! | slot, attempt                | round, 0              | height, round                             |
-//! | [`Effect::Prefinalized`]     | order vote            | non-nil precommit; only round 0 may release |
-//! | [`Effect::Finalized`]        | quorum of order votes, or certificates of two rounds in a row | commit certificate |
-//! | [`Effect::Abandoned`]        | timeout               | nil precommit, or a later round           |
-//! | the early partial travels    | beside the order vote | in the vote itself, see [`Engine::carry`] |
+//! | event of the engine          | Jolteon               | Malachite                                 | Trantor                     |
+//! |------------------------------|-----------------------|-------------------------------------------|-----------------------------|
+//! | slot, attempt                | round, 0              | height, round                             | height, view                |
+//! | [`Effect::Prefinalized`]     | order vote            | non-nil precommit; only round 0 may release | commit; only view 0 may release |
+//! | [`Effect::Finalized`]        | quorum of order votes, or certificates of two rounds in a row | commit certificate | quorum of commits           |
+//! | [`Effect::Abandoned`]        | timeout               | nil precommit, or a later round           | view change                 |
+//! | the early partial travels    | beside the order vote | in the vote itself, see [`Engine::carry`] | in the vote itself          |
 //!
 //! An engine does not depend on the beacon, nor the beacon on an engine: a validator passes the events
 //! of one to the other. Every event is reported with its slot and view. The contract decides whether a
@@ -63,6 +63,7 @@
 
 extern crate alloc;
 
+pub mod collector;
 mod pace;
 
 use alloc::string::String;

@@ -18,12 +18,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use prefinal_crypto_core::access::Party;
-use prefinal_crypto_core::bls::min_sig::SecretKey;
+use prefinal_crypto_core::bls::min_sig::{SecretKey, Signature};
+use prefinal_engine::collector::{Collector, Votes};
 use prefinal_protocol::{Instant, Machine, Recipient};
 
 use crate::block::{Block, BlockId, Round, Transaction};
 use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};
-use crate::collector::{Collector, Votes};
 use crate::config::{Config, ConfigError, Replicas};
 use crate::fault::{Equivocation, Fault, SignedBlock};
 use crate::fetch::Fetch;
@@ -131,7 +131,7 @@ pub(crate) enum Pending {
     /// Votes of a quorum.
     Votes { stage: Stage, round: Round, block: BlockId, parties: Vec<Party> },
     /// Timeouts of a quorum.
-    Timeouts { round: Round, votes: Votes<Round> },
+    Timeouts { round: Round, votes: Votes<Round, Signature> },
     /// One vote of a suspect.
     Suspect { ballot: BallotKind, round: Round, party: Party },
     /// Certificates in a message; other messages wait for the same ones.
@@ -172,9 +172,9 @@ pub struct Jolteon {
     pub(crate) tree: Tree,
     pub(crate) fetch: Fetch,
     pub(crate) pool: Pool,
-    pub(crate) votes: Collector<BlockId>,
-    pub(crate) orders: Collector<BlockId>,
-    pub(crate) timeouts: Collector<Round>,
+    pub(crate) votes: Collector<Round, BlockId, Signature>,
+    pub(crate) orders: Collector<Round, BlockId, Signature>,
+    pub(crate) timeouts: Collector<Round, Round, Signature>,
     pub(crate) proposals: BTreeMap<Round, SeenProposal>,
     /// Blocks with a verified certificate, of recent rounds.
     pub(crate) certified: BTreeMap<Round, BlockId>,
@@ -227,9 +227,9 @@ impl Jolteon {
             tree,
             fetch: Fetch::new(fetch_after),
             pool: Pool::new(max_block_bytes),
-            votes: Collector::new(),
-            orders: Collector::new(),
-            timeouts: Collector::new(),
+            votes: Collector::default(),
+            orders: Collector::default(),
+            timeouts: Collector::default(),
             proposals: BTreeMap::new(),
             certified: BTreeMap::new(),
             timeout: None,

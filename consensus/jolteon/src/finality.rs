@@ -120,6 +120,7 @@ impl Jolteon {
         let Point { round, block } = self.tree.root();
         self.keep(Record::Finalized { round, block });
         self.fetch.forget(round);
-        self.orders.keep(&self.order_window());
+        let window = self.order_window();
+        self.orders.retain(|round| window.contains(&round));
     }
 }

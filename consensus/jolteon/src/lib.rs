@@ -15,7 +15,6 @@
 //! | `safety`      | the rules that make two final blocks impossible                |
 //! | `records`     | what survives a crash                                         |
 //! | `pacemaker`   | how long a round may take                                     |
-//! | `collector`   | votes until they are certificates, verified late               |
 //! | `job`         | pairings, for a driver to run; `fault`: what a party did wrong  |
 //! | `tree`        | blocks that are pending, final, missing; `fetch`: asking for them |
 //! | `pool`        | transactions that wait                                        |
@@ -33,7 +32,6 @@
 mod adapter;
 mod block;
 mod certificate;
-mod collector;
 mod config;
 mod engine;
 mod fault;

@@ -4,7 +4,7 @@
 //! the message that others signed and that are not known to be valid. Most of the time there are none,
 //! because a party makes the same certificates itself. *Check*: only the news goes out as a job, and
 //! messages with the same news wait for it instead of asking again. Single votes are not checked at
-//! all, see `collector`.
+//! all, see `prefinal_engine::collector`.
 //!
 //! A certificate is news only if something depends on it. In a timeout that is a QC higher than this
 //! party's, or a TC that would move this party. An old QC in a timeout proves nothing that matters.
@@ -12,11 +12,11 @@
 //! See also `finality` (what follows from a valid certificate) and `verdict` (from an invalid one).
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_engine::collector::{Added, ReceivedVote, Standing};
 use prefinal_protocol::{Instant, Recipient};
 
 use crate::block::{BlockId, Round};
 use crate::certificate::{QuorumCertificate, Stage, TimeoutCertificate};
-use crate::collector::{Added, Cast, Standing};
 use crate::engine::{BallotKind, Jolteon, Pending, SeenProposal};
 use crate::fault::{Equivocation, Fault, SignedBlock};
 use crate::job::{Claim, Work};
@@ -55,7 +55,11 @@ impl Jolteon {
         }
     }
 
-    fn cast<C>(&self, party: Party, (choice, signature): (C, Signature)) -> Cast<C> {
+    fn cast<C>(
+        &self,
+        party: Party,
+        (choice, signature): (C, Signature),
+    ) -> ReceivedVote<C, Signature> {
         let standing = if party == self.me {
             Standing::Verified
         } else if self.suspects.contains(&party) {
@@ -64,7 +68,7 @@ impl Jolteon {
             Standing::Stored
         };
         let stake = self.committee.member(party).map_or(0, |member| member.stake);
-        Cast { party, stake, choice, signature, standing }
+        ReceivedVote { party, stake, choice, signature, standing }
     }
 
     fn receive_vote(&mut self, from: Party, vote: &Vote) {
@@ -122,7 +126,8 @@ impl Jolteon {
             BallotKind::Order => (&mut self.orders, Stage::Order),
             BallotKind::Vote | BallotKind::Timeout => (&mut self.votes, Stage::Vote),
         };
-        let quorum = collector.quorum(round, &self.committee, |choice| choice == block);
+        let quorum =
+            collector.quorum(round, |stake| self.committee.is_quorum(stake), |one| one == block);
         let Some(votes) = quorum else { return };
         let parties = votes.keys().copied().collect();
         let votes = votes.into_iter().map(|(party, (_, signature))| (party, signature)).collect();
@@ -146,7 +151,8 @@ impl Jolteon {
 
     /// Sends the timeouts of a round to be summed, if they hold a quorum.
     pub(crate) fn sum_timeouts(&mut self, round: Round) {
-        if let Some(votes) = self.timeouts.quorum(round, &self.committee, |_| true) {
+        let is_quorum = |stake| self.committee.is_quorum(stake);
+        if let Some(votes) = self.timeouts.quorum(round, is_quorum, |_| true) {
             let work = Work::Timeouts { round, votes: votes.clone() };
             self.check(work, Pending::Timeouts { round, votes });
         }

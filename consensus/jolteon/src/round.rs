@@ -29,9 +29,11 @@ impl Jolteon {
         }
         self.pacemaker.enter(now, round, self.qc.round);
         self.timeout = None;
-        self.votes.keep(&(round..=round.later(AHEAD)));
-        self.timeouts.keep(&(round..=round.later(AHEAD)));
-        self.orders.keep(&self.order_window());
+        let window = round..=round.later(AHEAD);
+        self.votes.retain(|round| window.contains(&round));
+        self.timeouts.retain(|round| window.contains(&round));
+        let window = self.order_window();
+        self.orders.retain(|round| window.contains(&round));
         let oldest = round.earlier(BEHIND);
         self.certified = self.certified.split_off(&oldest);
         self.proposals = self.proposals.split_off(&oldest);

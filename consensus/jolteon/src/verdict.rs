@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_engine::collector::Votes;
 use prefinal_protocol::Instant;
 
 use crate::block::{BlockId, Round};
 use crate::certificate::{MultiSignature, QuorumCertificate, Stage, TimeoutCertificate};
-use crate::collector::Votes;
 use crate::engine::{BallotKind, Jolteon, Pending};
 use crate::fault::Fault;
 use crate::job::{Claim, Outcome, Verdict, group};
@@ -92,7 +92,7 @@ impl Jolteon {
         &mut self,
         now: Instant,
         round: Round,
-        votes: &Votes<Round>,
+        votes: &Votes<Round, Signature>,
         sum: Result<Signature, BTreeSet<Party>>,
     ) {
         match sum {

@@ -12,6 +12,7 @@
 //! it, and until that height is reported, the parties that acknowledged it keep it.
 use std::collections::BTreeMap;
 
+use borsh::io::{Error, ErrorKind, Read, Result as IoResult};
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::{Domain, Signature};
@@ -23,10 +24,16 @@ use crate::block::{Transaction, TransactionId};
 use crate::certificate::{CertificateError, MultiSignature};
 use crate::config::Replicas;
 
+const TOO_MANY: &str = "batch has more transactions than any may have";
 const AVAILABLE: Domain = Domain::new("trantor available");
-/// For how many heights a batch may be ordered. Up to twice as many are acknowledged, for the author may be
-/// ahead.
+/// For how many heights a batch may be ordered. From half to twice as many are acknowledged, for the author may
+/// be behind or ahead. Of an author whose batches end sooner, journals would fill faster than its allowance
+/// says.
 pub(crate) const LIFETIME: u64 = 512;
+
+/// Most transactions of a batch. A transaction takes much more memory than its four bytes of encoding if it is
+/// empty, here and where ordered ones are remembered.
+pub const MAX_TRANSACTIONS: usize = 1 << 12;
 
 /// The name of a batch.
 #[derive(
@@ -49,11 +56,24 @@ impl BatchId {
 }
 
 /// Transactions that one party spreads.
-#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
 pub struct Batch {
     author: Party,
     until: Slot,
     transactions: Vec<Transaction>,
+}
+
+impl BorshDeserialize for Batch {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        let author = Party::deserialize_reader(reader)?;
+        let until = Slot::deserialize_reader(reader)?;
+        let count = u32::deserialize_reader(reader)?;
+        if usize::try_from(count).map_or(true, |count| count > MAX_TRANSACTIONS) {
+            return Err(Error::new(ErrorKind::InvalidData, TOO_MANY));
+        }
+        let all = (0..count).map(|_| Transaction::deserialize_reader(reader));
+        Ok(Self { author, until, transactions: all.collect::<IoResult<_>>()? })
+    }
 }
 
 impl Batch {
@@ -87,7 +107,7 @@ impl Batch {
         self.transactions.iter().map(Transaction::encoded_len).fold(0, usize::saturating_add)
     }
 
-    /// Its name.
+    /// The name of the batch, a hash of all it holds.
     #[must_use]
     pub fn id(&self) -> BatchId {
         let start = Sha256::new()
@@ -113,7 +133,7 @@ pub struct BatchLabel {
     pub author: Party,
     /// The last height that may order it.
     pub until: Slot,
-    /// Its name.
+    /// The name of the batch.
     pub id: BatchId,
     /// Length of its encoded transactions in bytes.
     pub bytes: u32,
@@ -138,7 +158,7 @@ impl BatchLabel {
 /// The proof that a weak quorum has stored a batch.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct AvailabilityCertificate {
-    /// The batch.
+    /// The batch that is available.
     pub batch: BatchLabel,
     /// The parties that stored it, and the sum of their signatures.
     pub acks: MultiSignature,
@@ -151,7 +171,7 @@ impl AvailabilityCertificate {
         Ok(())
     }
 
-    /// Checks everything.
+    /// Checks the signers, their stake and the signature.
     ///
     /// # Errors
     /// [`CertificateError`] says what is wrong.

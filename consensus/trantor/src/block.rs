@@ -55,7 +55,7 @@ impl Transaction {
         Self { id: TransactionId(hash.finalize().into()), bytes }
     }
 
-    /// The transaction's bytes.
+    /// The bytes that were submitted.
     #[must_use]
     pub const fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes

@@ -92,7 +92,7 @@ pub struct VoteCertificate {
     pub view: View,
     /// The value that they are for.
     pub value: Value,
-    /// The votes.
+    /// The sum of the votes, and whose they are.
     pub votes: MultiSignature,
 }
 
@@ -103,7 +103,7 @@ impl VoteCertificate {
         Ok(())
     }
 
-    /// Checks everything.
+    /// Checks the signers, their stake and the signature.
     ///
     /// # Errors
     /// [`CertificateError`] says what is wrong.

@@ -11,17 +11,18 @@
 //!   then the view change is only sent again, since messages get lost.
 //! - A party joins when a weak quorum has gone further: an honest party is among them.
 use prefinal_crypto_core::access::Party;
+use prefinal_engine::collector::Standing;
 use prefinal_protocol::{Instant, Recipient, View};
 
 use crate::block::skipped;
 use crate::certificate::{CHANGE, ChangeCertificate, VoteCertificate};
-use crate::collector::Standing;
 use crate::engine::{Ask, Effect, Pending, Trantor};
 use crate::fault::{Contradiction, Said, Signed};
 use crate::job::{Asks, Work};
 use crate::message::{Message, NewView, ViewChange};
 use crate::open::patience;
 use crate::records::Record;
+use crate::vote::ATTEMPTS_AHEAD;
 
 impl Trantor {
     fn leader_failed(&self) -> bool {
@@ -96,9 +97,16 @@ impl Trantor {
     pub(crate) fn accept_change(&mut self, now: Instant, from: Party, change: &ViewChange) {
         let (view, claim, signature) = (change.view, change.claim(), change.signature);
         self.open_early(view.slot);
+        let standing = self.standing(from);
         let Some(open) = self.open.get_mut(&view.slot) else { return };
         if let Some(prepared) = &change.prepared {
             open.learn(prepared);
+        }
+        if standing == Standing::Suspected
+            && view.attempt > open.attempt.saturating_add(ATTEMPTS_AHEAD)
+        {
+            // Each is checked alone, and there are as many attempts as it likes.
+            return;
         }
         let said = |claim| Said::Change { view, prepared: claim };
         let second = Signed { said: said(claim), signature };
@@ -114,7 +122,6 @@ impl Trantor {
             _ => {}
         }
         self.compare_with_commit(from, second);
-        let standing = self.standing(from);
         self.asks.insert(from, Ask { view, claim, signature, standing });
         if standing == Standing::Suspected {
             let votes: Asks = [(from, (claim, signature))].into();

@@ -69,7 +69,7 @@ impl fmt::Debug for Client {
 /// The place of a transaction among those of its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientHeader {
-    /// The client.
+    /// The client that the transaction is from.
     pub client: Client,
     /// The number, counted from zero.
     pub number: u64,
@@ -104,13 +104,13 @@ pub enum WindowError {
     /// A transaction with this number was ordered.
     #[error("number {number} was ordered before")]
     Used {
-        /// The number.
+        /// The number that was used before.
         number: u64,
     },
     /// Too many numbers before it were not ordered. Try again when they are.
     #[error("number {number} is ahead of the window, which ends before {end}")]
     Ahead {
-        /// The number.
+        /// The number that is too far ahead.
         number: u64,
         /// The first number behind the window.
         end: u64,
@@ -118,7 +118,7 @@ pub enum WindowError {
     /// It is the first transaction of a client, and as many clients are known as may be.
     #[error("{most} clients are known, and there is no room for more")]
     TooManyClients {
-        /// Most clients.
+        /// Largest number of clients that are known at once.
         most: usize,
     },
 }
@@ -171,10 +171,6 @@ impl Window {
 pub(crate) struct Clients(BTreeMap<Client, Window>);
 
 impl Clients {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Checks that a number is open.
     pub(crate) fn check(&self, header: ClientHeader) -> Result<(), WindowError> {
         if !self.0.contains_key(&header.client) && self.0.len() >= MAX_CLIENTS {

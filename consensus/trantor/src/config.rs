@@ -21,6 +21,7 @@ use prefinal_weighted_rounding::Stake;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::batch::MAX_TRANSACTIONS;
 use crate::mempool::BatchLimits;
 
 /// Largest number of members of a committee.
@@ -47,7 +48,7 @@ pub struct Config {
     pub fetch_after: Duration,
     /// Limit of the transactions in a block, in bytes.
     pub max_block_bytes: usize,
-    /// Most transactions in a batch.
+    /// Most transactions in a batch; no more than [`MAX_TRANSACTIONS`] count.
     pub max_transactions: usize,
     /// How long a transaction waits for others to fill its batch.
     pub batch_timeout: Duration,
@@ -74,9 +75,9 @@ impl Config {
 
 impl Config {
     /// The limits of batches: one is no larger than a block.
-    pub(crate) const fn batch_limits(&self) -> BatchLimits {
+    pub(crate) fn batch_limits(&self) -> BatchLimits {
         BatchLimits {
-            max_transactions: self.max_transactions,
+            max_transactions: self.max_transactions.min(MAX_TRANSACTIONS),
             max_bytes: self.max_block_bytes,
             batch_timeout: self.batch_timeout,
         }

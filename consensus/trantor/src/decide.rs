@@ -40,8 +40,8 @@ impl Trantor {
         self.open.remove(&slot);
         self.promises.remove(&slot);
         self.carried.remove(&slot);
-        self.prepares.forget(slot);
-        self.commits.forget(slot);
+        self.prepares.retain(|view| view.slot != slot);
+        self.commits.retain(|view| view.slot != slot);
         self.asks.retain(|_, ask| ask.view.slot != slot);
         self.charged.retain(|(of, _)| *of != slot);
         let value = certificate.value;
@@ -80,6 +80,7 @@ impl Trantor {
         self.keep(Record::Epoch(self.schedule.clone()));
         let waiting = self.store.own(self.me);
         self.pass_on(waiting);
+        self.sum_early();
     }
 
     /// Handles proposals that came before their epoch.
@@ -109,12 +110,12 @@ impl Trantor {
                 if !body.batches().all(|batch| self.store.has(batch)) {
                     break;
                 }
-                Some(Block { value, transactions: self.take_order(slot, &ids) })
+                Some(Block { value, transactions: self.take_order(slot, ids) })
             };
             self.effect(Effect::Finalized { slot, block });
             self.note(Record::Finalized(slot));
-            if let Some(clients) = self.ordered.to_record(slot) {
-                self.note(Record::Clients(slot, clients.into()));
+            if let Some(past) = self.ordered.to_record(slot) {
+                self.note(Record::Past(slot, past));
             }
             self.unreported = slot.next();
         }
@@ -124,16 +125,19 @@ impl Trantor {
     }
 
     /// The transactions of these batches, as far as they were not ordered before.
-    fn take_order(&mut self, slot: Slot, ids: &[BatchId]) -> Vec<std::sync::Arc<[u8]>> {
+    fn take_order(&mut self, slot: Slot, ids: Vec<BatchId>) -> Vec<std::sync::Arc<[u8]>> {
+        let all = ids.clone();
+        let ids = self.ordered.take_batches(slot, ids.into_iter());
         let batches = ids.iter().filter_map(|id| self.store.get(*id));
-        let all = batches.flat_map(Batch::transactions);
-        let fresh = self.ordered.take(slot, all);
+        let transactions = batches.flat_map(Batch::transactions);
+        let fresh = self.ordered.take(slot, transactions);
         let of_others = ids.iter().filter_map(|id| self.store.get(*id));
         let of_others = of_others.filter(|batch| batch.author() != self.me);
         for transaction in of_others.flat_map(Batch::transactions) {
             self.mempool.forget(transaction);
         }
-        ids.iter().for_each(|id| self.store.ordered(*id));
+        // A batch that was ordered before may have been fetched only now.
+        all.into_iter().for_each(|id| self.store.ordered(id));
         fresh
     }
 
@@ -208,15 +212,15 @@ impl Trantor {
         self.report(now);
     }
 
-    /// Answers a peer that misses decisions.
+    /// Answers a peer that misses decisions. Their batches need not be here: they have signers to ask.
     pub(crate) fn serve(&mut self, now: Instant, from: Party, first: Slot) {
-        if first >= self.unreported || !self.fetch.may_serve(from, now) {
+        if first >= self.next || !self.fetch.may_serve(from, now) {
             return;
         }
         let mut room = self.max_block_bytes;
         let mut decisions = Vec::new();
         let mut slot = first;
-        while decisions.len() < MAX_DECISIONS && slot < self.unreported {
+        while decisions.len() < MAX_DECISIONS && slot < self.next {
             let Some(decision) = self.decision(slot) else { break };
             let bytes = decision.body.as_ref().map_or(0, Body::bytes);
             let Some(left) = room.checked_sub(bytes) else { break };

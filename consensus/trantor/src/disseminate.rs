@@ -27,6 +27,9 @@ use crate::message::{MAX_BATCHES, Message};
 use crate::records::Record;
 use crate::store::Spreading;
 
+/// How much of batches a peer is sent within the patience of requests, in blocks of the largest size.
+const SERVED_BLOCKS: usize = 4;
+
 impl Trantor {
     pub(crate) fn submit(&mut self, now: Instant, transaction: Transaction) {
         let taken = match self.ordered.is_fresh(&transaction) {
@@ -92,7 +95,8 @@ impl Trantor {
         let label = batch.label();
         let own = self.sign_ack(&label);
         let again = now + self.timing.timeout;
-        let spreading = Spreading { acks: Acks::new(), checking: false, again };
+        let rejected = BTreeSet::new();
+        let spreading = Spreading { acks: Acks::new(), rejected, checking: false, again };
         self.store.spreading.insert(label.id, spreading);
         self.send(Recipient::All, Message::Batch(Box::new(batch)));
         self.count_ack(self.me, label, own);
@@ -102,20 +106,30 @@ impl Trantor {
         self.secret.sign(BatchLabel::domain(), &label.statement(&self.committee))
     }
 
-    /// A peer spreads a batch: stores it within the peer's allowance, then acknowledges it.
-    pub(crate) fn receive_batch(&mut self, from: Party, batch: Batch) {
+    /// A peer spreads a batch: stores it within the peer's allowance, then acknowledges it. What is here
+    /// already is acknowledged again, for the first one may be lost, within the limit of requests.
+    pub(crate) fn receive_batch(&mut self, now: Instant, from: Party, batch: Batch) {
         let author = batch.author();
         if author != from {
             self.accuse(from, Fault::ForeignBatch { author });
             return;
         }
         let label = batch.label();
+        if self.fetch.is_wanted(&crate::fetch::Item::Batch(label.id)) {
+            self.take_batch(now, batch.clone());
+        }
         let last = self.next.after(LIFETIME.saturating_mul(2));
         if label.until < self.next || label.until > last {
             return;
         }
-        if !self.store.has(&label) {
-            if !self.store.has_room(author, batch.bytes()) || !self.store.insert(batch.clone()) {
+        if self.store.has(&label) {
+            if !self.fetch.may_serve(from, now) {
+                return;
+            }
+        } else {
+            let ends_soon = label.until < self.next.after(LIFETIME / 2);
+            let room = self.store.has_room(author, batch.bytes());
+            if ends_soon || !room || !self.store.insert(batch.clone()) {
                 return;
             }
             self.keep(Record::Batch(batch));
@@ -130,8 +144,10 @@ impl Trantor {
         let Some(spreading) = self.store.spreading.get_mut(&label.id).filter(|_| known) else {
             return;
         };
-        spreading.acks.entry(from).or_insert(signature);
-        self.sum_acks(label);
+        if !spreading.rejected.contains(&from) {
+            spreading.acks.entry(from).or_insert(signature);
+            self.sum_acks(label);
+        }
     }
 
     fn sum_acks(&mut self, batch: BatchLabel) {
@@ -160,13 +176,14 @@ impl Trantor {
                 let signers = self.committee.signers(parties);
                 let acks = MultiSignature { signers, signature };
                 let certificate = AvailabilityCertificate { batch, acks };
-                self.store.buffer(self.me, certificate.clone());
+                self.store.buffer(self.me, certificate.clone(), self.next);
                 self.pass_on(vec![certificate]);
             }
             Err(culprits) => {
                 if let Some(spreading) = self.store.spreading.get_mut(&batch.id) {
                     spreading.checking = false;
                     spreading.acks.retain(|party, _| !culprits.contains(party));
+                    spreading.rejected.extend(&culprits);
                 }
                 for party in &culprits {
                     self.accuse(*party, Fault::BadAck { batch: batch.id });
@@ -182,7 +199,7 @@ impl Trantor {
     /// Takes certificates that are valid from a peer that does not lead.
     pub(crate) fn accept_certificates(&mut self, from: Party, all: Vec<AvailabilityCertificate>) {
         for certificate in all {
-            self.store.buffer(from, certificate);
+            self.store.buffer(from, certificate, self.next);
         }
     }
 
@@ -204,7 +221,8 @@ impl Trantor {
     /// Answers a peer that misses a batch.
     pub(crate) fn serve_batch(&mut self, now: Instant, from: Party, id: BatchId) {
         let Some(batch) = self.store.get(id).cloned() else { return };
-        if self.fetch.may_serve(from, now) {
+        let most = self.max_block_bytes.saturating_mul(SERVED_BLOCKS);
+        if self.fetch.may_send(from, now, batch.bytes(), most) {
             self.send(Recipient::One(from), Message::BatchResponse(Box::new(batch)));
         }
     }

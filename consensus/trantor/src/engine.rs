@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use ::prefinal_engine::Pace;
+use ::prefinal_engine::collector::{Collector, Standing};
 use core::time::Duration;
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::{SecretKey, Signature};
@@ -15,7 +16,6 @@ use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value, View};
 use crate::batch::{BatchId, BatchLabel};
 use crate::block::{Body, Transaction};
 use crate::certificate::{Stage, VoteCertificate};
-use crate::collector::{Collector, Standing};
 use crate::config::{Config, ConfigError, Replicas};
 use crate::fault::{Contradiction, Fault};
 use crate::fetch::Fetch;
@@ -33,11 +33,11 @@ use crate::store::Store;
 pub enum Input {
     /// Start working. Inputs before it are ignored, except submitted transactions.
     Start,
-    /// A message arrived.
+    /// A peer has sent a message.
     Received {
         /// The sender, as the link knows it.
         from: Party,
-        /// The message.
+        /// The message that the peer has sent.
         message: Message,
     },
     /// A transaction that should be put into a block.
@@ -63,7 +63,7 @@ pub struct Block {
 /// What the engine wants done, except for its records.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// Send this message.
+    /// Send this message to a peer, or to all.
     Send {
         /// One party, or all others.
         to: Recipient<Party>,
@@ -77,19 +77,19 @@ pub enum Effect {
     Prefinalized {
         /// The view of the vote; its slot is the height.
         view: View,
-        /// The value.
+        /// The value that the party commits.
         value: Value,
     },
     /// Bytes that a peer's commit carried.
     Carried {
-        /// The voter.
+        /// The party that has committed.
         from: Party,
-        /// The bytes.
+        /// The bytes that came with its commit.
         partial: Vec<u8>,
     },
     /// The height is final, with this block or without one. Every height is reported, in ascending order.
     Finalized {
-        /// The height.
+        /// The height that is final.
         slot: Slot,
         /// Its block; `None` if it was skipped.
         block: Option<Block>,
@@ -101,7 +101,7 @@ pub enum Effect {
     },
     /// A party did wrong.
     Accuse {
-        /// The party.
+        /// The party that did it.
         party: Party,
         /// The fault, with evidence if there is any.
         fault: Fault,
@@ -181,8 +181,8 @@ pub struct Trantor {
     pub(crate) carried: BTreeMap<Slot, BTreeSet<BatchId>>,
     /// Proposals for the next epoch, whose leaders are not known yet.
     pub(crate) early: BTreeMap<Party, Vec<Proposal>>,
-    pub(crate) prepares: Collector,
-    pub(crate) commits: Collector,
+    pub(crate) prepares: Collector<View, Value, Signature>,
+    pub(crate) commits: Collector<View, Value, Signature>,
     /// The view whose change this party, as its primary, has summed or is summing.
     pub(crate) leading: Option<View>,
     /// The latest view change of each party.
@@ -196,6 +196,8 @@ pub struct Trantor {
     pub(crate) ordered: Ordered,
     pub(crate) fetch: Fetch,
     pub(crate) suspects: BTreeSet<Party>,
+    /// How many messages with a false certificate came from each party.
+    pub(crate) forgeries: BTreeMap<Party, u32>,
     /// Parties that were charged with a contradiction about an open height: one is enough.
     pub(crate) charged: BTreeSet<(Slot, Party)>,
     pub(crate) jobs: BTreeMap<Fingerprint, Pending>,
@@ -279,9 +281,10 @@ impl Trantor {
             heard: BTreeMap::new(),
             mempool: Box::new(MemoryPool::new(limits)),
             store: Store::new(max_block_bytes),
-            ordered: records.ordered.unwrap_or_else(|| Ordered::with_clients(records.clients)),
+            ordered: records.ordered.unwrap_or_else(|| Ordered::with_past(records.past)),
             fetch: Fetch::new(fetch_after),
             suspects: BTreeSet::new(),
+            forgeries: BTreeMap::new(),
             charged: BTreeSet::new(),
             jobs: BTreeMap::new(),
             outputs: VecDeque::new(),
@@ -292,6 +295,7 @@ impl Trantor {
             engine.store.insert(batch);
         }
         engine.remember(records.bodies);
+        engine.set_ordered();
         Ok(engine)
     }
 
@@ -312,21 +316,26 @@ impl Trantor {
         for (slot, certificate) in self.decided.range(..self.unreported) {
             let body = self.bodies.get(slot).and_then(|bodies| bodies.get(&certificate.value));
             let Some(body) = body else { continue };
-            let batches = body.batches().filter_map(|batch| self.store.get(batch.id));
+            let ids = body.batches().map(|batch| batch.id);
+            let ids = self.ordered.take_batches(*slot, ids);
+            let batches = ids.iter().filter_map(|id| self.store.get(*id));
             let all = batches.flat_map(crate::batch::Batch::transactions);
             let _reported = self.ordered.take(*slot, all);
-            let ids: Vec<BatchId> = body.batches().map(|batch| batch.id).collect();
-            ids.into_iter().for_each(|id| self.store.ordered(id));
         }
     }
 
-    /// The members.
+    /// Tells the store what was ordered.
+    pub(crate) fn set_ordered(&mut self) {
+        self.ordered.batches().for_each(|id| self.store.ordered(id));
+    }
+
+    /// The committee that orders blocks.
     #[must_use]
     pub fn committee(&self) -> &Replicas {
         &self.committee
     }
 
-    /// The epoch's leaders.
+    /// The heights of this epoch and their leaders.
     #[must_use]
     pub const fn schedule(&self) -> &Schedule {
         &self.schedule
@@ -344,6 +353,9 @@ impl Trantor {
         }
         self.started = true;
         self.advance(now);
+        // Votes behind the window may be lost as well.
+        let promised: Vec<Slot> = self.promises.keys().copied().collect();
+        promised.into_iter().for_each(|slot| self.open_early(slot));
         self.repeat(now);
         self.spread_again(now);
         self.send(Recipient::All, Message::Progress(self.next));

@@ -33,7 +33,7 @@ pub enum Fault {
     BadSignature {
         /// The kind of statement.
         what: &'static str,
-        /// The view.
+        /// The view that the statement is about.
         view: View,
     },
     /// It passed on an invalid certificate.
@@ -51,7 +51,7 @@ pub enum Fault {
     /// Its signature does not belong to its acknowledgement.
     #[error("bad signature on the acknowledgement of batch {batch:?}")]
     BadAck {
-        /// The batch.
+        /// The batch that was to be acknowledged.
         batch: BatchId,
     },
     /// It sent another party's batch as its own.
@@ -86,14 +86,14 @@ impl Fault {
 pub enum Said {
     /// A proposal or a vote.
     Vote {
-        /// Which.
+        /// Whether it proposes, prepares or commits.
         stage: Stage,
-        /// The view.
+        /// The view in which the party votes.
         view: View,
-        /// The value.
+        /// The value that the party votes for.
         value: Value,
     },
-    /// A view change.
+    /// The party gives up all earlier views.
     Change {
         /// The view that is asked for.
         view: View,
@@ -105,9 +105,9 @@ pub enum Said {
 /// A statement with its signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Signed {
-    /// The statement.
+    /// What the party has stated.
     pub said: Said,
-    /// The signature.
+    /// The party's signature on the statement.
     pub signature: Signature,
 }
 
@@ -115,9 +115,9 @@ pub struct Signed {
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize, Error)]
 #[error("contradiction: {:?} and {:?}", first.said, second.said)]
 pub struct Contradiction {
-    /// The first statement.
+    /// The statement that came first.
     pub first: Signed,
-    /// The other statement.
+    /// The statement that contradicts it.
     pub second: Signed,
 }
 
@@ -131,7 +131,7 @@ pub enum EvidenceError {
     /// The committee has no such member.
     #[error("{party} is not a member")]
     Stranger {
-        /// The party.
+        /// The party that is accused.
         party: Party,
     },
     /// The party did not sign one of the statements.

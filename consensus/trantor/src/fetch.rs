@@ -1,9 +1,9 @@
-//! Asking peers for what is missing: decisions, and the blocks and batches of decided heights. One peer at
-//! a time.
+//! Asking peers for what is missing: decisions, and the blocks and batches of decided heights. First one
+//! peer at a time.
 //!
-//! A party that fell behind hears of it: a peer says how far it is, or votes for heights that are out of
-//! reach. It asks one such peer for the decisions from its own next height on, and the next peer if
-//! nothing comes. What a peer says of its progress costs one request if it is a lie.
+//! A party that fell behind hears of it: a peer says how far it is, or proposes or votes at heights behind
+//! this party's window. It asks one such peer for the decisions from its own next height on, and the next
+//! peer if nothing comes. What a peer says of its progress costs one request if it is a lie.
 use core::time::Duration;
 use std::collections::BTreeMap;
 
@@ -16,6 +16,9 @@ use crate::batch::BatchId;
 const MAX_WANTED: usize = 64;
 /// How long an answer may take, in units of the grace period.
 const PATIENCE: u32 = 4;
+/// Rounds, after the first, in which one provider is asked; and how often their number doubles then.
+const SINGLE_ROUNDS: u32 = 2;
+const MAX_DOUBLINGS: u32 = 16;
 /// Requests of one peer that are answered within the patience.
 const MAX_SERVED: u32 = 32;
 
@@ -31,6 +34,16 @@ struct Want {
     providers: Vec<Party>,
     next: usize,
     at: Instant,
+    /// How many rounds of questions there were.
+    rounds: u32,
+}
+
+/// What a peer was given within the patience.
+#[derive(Clone, Copy, Debug)]
+struct Served {
+    since: Instant,
+    count: u32,
+    bytes: usize,
 }
 
 /// Something to ask for, and the peer to ask.
@@ -49,7 +62,7 @@ pub(crate) struct Fetch {
     ask_at: Option<Instant>,
     asked: Option<Party>,
     wanted: BTreeMap<Item, Want>,
-    served: BTreeMap<Party, (Instant, u32)>,
+    served: BTreeMap<Party, Served>,
 }
 
 impl Fetch {
@@ -103,7 +116,7 @@ impl Fetch {
             return;
         }
         let at = now + self.grace;
-        self.wanted.entry(item).or_insert(Want { providers, next: 0, at });
+        self.wanted.entry(item).or_insert(Want { providers, next: 0, at, rounds: 0 });
     }
 
     pub(crate) fn is_wanted(&self, item: &Item) -> bool {
@@ -119,14 +132,18 @@ impl Fetch {
         self.wanted.remove(item);
     }
 
-    /// What to ask for now, each from one provider.
+    /// What to ask for now, and whom. The first providers are asked one at a time; then twice as many in each
+    /// round, for of a weak quorum all but one may be faulty.
     pub(crate) fn inquiries(&mut self, now: Instant) -> Vec<Inquiry> {
         let patience = self.patience();
         let mut inquiries = Vec::new();
         for (&item, want) in self.wanted.iter_mut().filter(|(_, want)| want.at <= now) {
-            let to = want.providers.get(want.next).copied();
-            inquiries.extend(to.map(|to| Inquiry { to, item }));
-            want.next = (want.next + 1).checked_rem(want.providers.len()).unwrap_or_default();
+            let count = 1_usize << want.rounds.saturating_sub(SINGLE_ROUNDS).min(MAX_DOUBLINGS);
+            let turns = want.providers.iter().cycle().skip(want.next);
+            let count = count.min(want.providers.len());
+            inquiries.extend(turns.take(count).map(|to| Inquiry { to: *to, item }));
+            want.next = (want.next + count).checked_rem(want.providers.len()).unwrap_or_default();
+            want.rounds = want.rounds.saturating_add(1);
             want.at = now + patience;
         }
         inquiries
@@ -139,12 +156,31 @@ impl Fetch {
     /// Whether a peer's request is within its limit.
     pub(crate) fn may_serve(&mut self, peer: Party, now: Instant) -> bool {
         let patience = self.patience();
-        let (since, count) = self.served.entry(peer).or_insert((now, 0));
-        if now.since(*since) >= patience {
-            (*since, *count) = (now, 0);
+        let fresh = Served { since: now, count: 0, bytes: 0 };
+        let served = self.served.entry(peer).or_insert(fresh);
+        if now.since(served.since) >= patience {
+            *served = fresh;
         }
-        *count = count.saturating_add(1);
-        *count <= MAX_SERVED
+        served.count = served.count.saturating_add(1);
+        served.count <= MAX_SERVED
+    }
+
+    /// Whether a peer's request is within its limit, and what it has been sent with these bytes within `most`.
+    pub(crate) fn may_send(
+        &mut self,
+        peer: Party,
+        now: Instant,
+        bytes: usize,
+        most: usize,
+    ) -> bool {
+        let may = self.may_serve(peer, now);
+        let Some(served) = self.served.get_mut(&peer).filter(|_| may) else { return false };
+        let sum = served.bytes.saturating_add(bytes);
+        let fits = sum <= most;
+        if fits {
+            served.bytes = sum;
+        }
+        fits
     }
 
     const fn patience(&self) -> Duration {

@@ -36,14 +36,14 @@ pub enum Work {
         stage: Stage,
         /// The view of the votes.
         view: View,
-        /// The value.
+        /// The value that the votes are for.
         value: Value,
         /// The signature of each voter.
         votes: BTreeMap<Party, Signature>,
     },
     /// Add up acknowledgements of one batch and check the sum.
     Acks {
-        /// The batch.
+        /// The batch that was stored.
         batch: BatchLabel,
         /// The signature of each party that stored it.
         acks: BTreeMap<Party, Signature>,
@@ -61,7 +61,7 @@ pub enum Work {
     Evidence {
         /// The party that is said to have made both.
         party: Party,
-        /// The two statements.
+        /// The statements that contradict each other.
         contradiction: Box<Contradiction>,
     },
 }
@@ -82,6 +82,8 @@ pub enum Claim {
 pub struct Job {
     committee: Arc<Replicas>,
     work: Work,
+    /// Hashed once: it is asked for by the engine and again for the verdict.
+    fingerprint: Fingerprint,
 }
 
 /// The result of a job.
@@ -98,15 +100,27 @@ pub enum Outcome {
 /// The answer to a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// The job's fingerprint.
+    /// The fingerprint of the job that was done.
     pub job: Fingerprint,
     /// The result. It must be the one that [`Job::run`] gives, wherever it was computed.
     pub outcome: Outcome,
 }
 
+impl Fingerprint {
+    fn of(committee: &Replicas, work: &Work) -> Self {
+        let mut hash = Hasher(Sha256::new());
+        hash.0.update(b"prefinal/trantor/v1/job");
+        hash.0.update(committee.context());
+        // Writing into a hash cannot fail.
+        let _infallible = work.serialize(&mut hash);
+        Self(hash.0.finalize().into())
+    }
+}
+
 impl Job {
-    pub(crate) const fn new(committee: Arc<Replicas>, work: Work) -> Self {
-        Self { committee, work }
+    pub(crate) fn new(committee: Arc<Replicas>, work: Work) -> Self {
+        let fingerprint = Fingerprint::of(&committee, &work);
+        Self { committee, work, fingerprint }
     }
 
     /// The committee whose signatures are checked.
@@ -123,16 +137,11 @@ impl Job {
 
     /// The name of this work. Two jobs of one committee with the same name have the same verdict.
     #[must_use]
-    pub fn fingerprint(&self) -> Fingerprint {
-        let mut hash = Hasher(Sha256::new());
-        hash.0.update(b"prefinal/trantor/v1/job");
-        hash.0.update(self.committee.context());
-        // Writing into a hash cannot fail.
-        let _infallible = self.work.serialize(&mut hash);
-        Fingerprint(hash.0.finalize().into())
+    pub const fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
     }
 
-    /// Does the work.
+    /// Computes the job and gives its result, for the engine that asked for it.
     #[must_use]
     pub fn run(&self) -> Verdict {
         let committee = &self.committee;
@@ -154,7 +163,7 @@ impl Job {
                 Outcome::Evidence(contradiction.verify(committee, *party).is_ok())
             }
         };
-        Verdict { job: self.fingerprint(), outcome }
+        Verdict { job: self.fingerprint, outcome }
     }
 }
 

@@ -16,7 +16,6 @@
 //! | `message`     | the messages of parties, and their shape                      |
 //! | `records`     | what survives a crash; `repeat`: what is said again after one   |
 //! | `open`        | one height that is not decided                                |
-//! | `collector`   | votes until they are certificates, verified late               |
 //! | `job`         | pairings, for a driver to run; `fault`: what a party did wrong  |
 //! | `fetch`       | asking peers for what is missing                              |
 //! | `mempool`     | transactions that wait; `store`: batches; `order`: transactions that were ordered; `client`: their numbers |
@@ -69,7 +68,7 @@
 //! [PBFT](https://pmg.csail.mit.edu/papers/osdi99.pdf). Differences: view changes by height; certificates
 //! are multi-signatures, so a new view carries one certificate for its quorum and one prepared
 //! certificate in place of all messages; a batch has a last height, so that nobody must keep it for ever;
-//! a missing batch is asked for at one of its signers at a time.
+//! a missing batch is asked for at one of its signers, then at more of them.
 #![forbid(unsafe_code)]
 
 mod adapter;
@@ -79,7 +78,6 @@ mod block;
 mod certificate;
 mod change;
 mod client;
-mod collector;
 mod config;
 mod decide;
 mod disseminate;
@@ -107,7 +105,7 @@ mod vote;
 
 pub use crate::engine::{Block, Effect, Input, Output, Trantor};
 pub use app::{Application, Configuration, ConfigurationError, RestoreError, Seat};
-pub use batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel};
+pub use batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel, MAX_TRANSACTIONS};
 pub use block::{Body, Transaction, skipped};
 pub use certificate::{
     CertificateError, ChangeCertificate, MultiSignature, Stage, VoteCertificate,
@@ -122,7 +120,7 @@ pub use message::{
     BodyRequest, Commit, Decision, MAX_PARTIAL, Message, NewView, Proposal, ShapeError, ViewChange,
     Vote,
 };
-pub use records::{ClientWindows, Record};
+pub use records::Record;
 pub use replica::certifier::{
     Certifier, CertifierError, StakeCertifier, ThresholdCertifier, Votes,
 };

@@ -21,7 +21,7 @@ const ALLOWANCE_BATCHES: usize = 4;
 /// Allowance of a submitter, in batches of the largest number of transactions.
 const ALLOWANCE_COUNT: usize = 4;
 
-/// Limits of batches.
+/// How large a batch may be, and how long it may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
     /// Most transactions in a batch.
@@ -65,7 +65,7 @@ pub enum SubmitError {
     /// Another transaction of the client with the same number waits already.
     #[error("another transaction with number {number} waits already")]
     NumberWaits {
-        /// The number.
+        /// The number of the transaction that waits.
         number: u64,
     },
     /// Its number is not open, or there are too many clients.
@@ -135,7 +135,7 @@ pub struct MemoryPool {
 }
 
 impl MemoryPool {
-    /// An empty pool.
+    /// A pool in which nothing waits.
     #[must_use]
     pub const fn new(limits: BatchLimits) -> Self {
         Self {

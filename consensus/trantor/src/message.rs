@@ -26,7 +26,7 @@ use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_protocol::{Slot, Value, View};
 use thiserror::Error;
 
-use crate::batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel};
+use crate::batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel, MAX_TRANSACTIONS};
 use crate::block::{Body, skipped};
 use crate::certificate::{CertificateError, ChangeCertificate, VoteCertificate, check_claim};
 use crate::config::Replicas;
@@ -41,9 +41,9 @@ pub const MAX_PARTIAL: usize = 1 << 18;
 /// A leader's block for a height in the height's first view.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Proposal {
-    /// The height.
+    /// The height that the block is for.
     pub slot: Slot,
-    /// The block.
+    /// The block as a list of batches.
     pub body: Body,
     /// The leader's signature on the block's name.
     pub signature: Signature,
@@ -52,18 +52,18 @@ pub struct Proposal {
 /// A vote for a value in a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Vote {
-    /// The view.
+    /// The view in which the party votes.
     pub view: View,
-    /// The value.
+    /// The value that the party votes for.
     pub value: Value,
-    /// The voter's signature.
+    /// The voter's signature on view and value.
     pub signature: Signature,
 }
 
 /// The vote that, cast by a strong quorum in one view, decides a height.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Commit {
-    /// The vote.
+    /// The vote itself.
     pub vote: Vote,
     /// What the beacon released on this vote. Only a vote in the first view carries it.
     pub partial: Option<Vec<u8>>,
@@ -120,24 +120,24 @@ pub struct Decision {
 /// The block of a decided height.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct BodyRequest {
-    /// The height.
+    /// The height that was decided.
     pub slot: Slot,
-    /// The block's name.
+    /// The name that the decided block has.
     pub value: Value,
 }
 
 /// Everything that engines send each other.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Message {
-    /// See [`Proposal`].
+    /// A leader's block for one of its heights.
     Proposal(Box<Proposal>),
     /// A [`Vote`] of the stage `Prepare`.
     Prepare(Vote),
-    /// See [`Commit`].
+    /// A vote that decides, and perhaps a partial.
     Commit(Box<Commit>),
-    /// See [`ViewChange`].
+    /// A party gives a view up and asks for a later one.
     ViewChange(Box<ViewChange>),
-    /// See [`NewView`].
+    /// The primary of a later view says what to vote on.
     NewView(Box<NewView>),
     /// All heights before this one are decided at the sender.
     Progress(Slot),
@@ -145,7 +145,7 @@ pub enum Message {
     Request(Slot),
     /// Decisions of heights in a row.
     Response(Vec<Decision>),
-    /// See [`BodyRequest`].
+    /// A party asks for a decided block that it lacks.
     BodyRequest(BodyRequest),
     /// A block that was asked for, and its height.
     BodyResponse(Slot, Body),
@@ -177,15 +177,15 @@ pub enum ShapeError {
     /// The sender is not a member, or is this party itself.
     #[error("{from} is not a peer")]
     Stranger {
-        /// The sender.
+        /// The party that sent the message.
         from: Party,
     },
     /// The sender is not the primary of the view.
     #[error("{from} is not the primary of {view}")]
     NotThePrimary {
-        /// The sender.
+        /// The party that sent the message.
         from: Party,
-        /// The view.
+        /// The view that the message is about.
         view: View,
     },
     /// Heights count from one.
@@ -196,13 +196,13 @@ pub enum ShapeError {
     ForeignCertificate {
         /// The view that is asked for.
         view: View,
-        /// The certificate's view.
+        /// The view that the certificate is about.
         got: View,
     },
     /// The prepared certificate is older than one that a signer of the change names.
     #[error("new {view} proposes what attempt {got:?} prepared, a signer names {highest:?}")]
     HidesCertificate {
-        /// The new view.
+        /// The view that is to begin.
         view: View,
         /// The attempt of the certificate.
         got: Option<u32>,
@@ -212,7 +212,7 @@ pub enum ShapeError {
     /// A block holds a batch that may not be ordered any more.
     #[error("block of {slot} holds a batch that ends with {until}")]
     Expired {
-        /// The height.
+        /// The height of the block.
         slot: Slot,
         /// The last height that may order the batch.
         until: Slot,
@@ -229,7 +229,7 @@ pub enum ShapeError {
     /// A block is not the one that its certificate names.
     #[error("block of {slot} does not have the name that its certificate has")]
     OtherBody {
-        /// The height.
+        /// The height that was decided.
         slot: Slot,
     },
     /// The decisions of a response are not of heights in a row.
@@ -301,6 +301,7 @@ impl Message {
             Self::Response(decisions) => check_decisions(decisions, committee, max_block_bytes),
             Self::BodyResponse(_, body) => check_body(body, committee, max_block_bytes),
             Self::Batch(batch) | Self::BatchResponse(batch) => {
+                at_most("transactions", batch.transactions().len(), MAX_TRANSACTIONS)?;
                 at_most("bytes of transactions", batch.bytes(), max_block_bytes)
             }
             Self::Certificates(certificates) => check_certificates(certificates, committee),

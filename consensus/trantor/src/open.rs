@@ -95,6 +95,12 @@ impl Open {
         self.prepared.as_ref().is_some_and(same)
     }
 
+    /// Whether a certificate of this attempt or a later one was verified before. Then that of a view change
+    /// adds nothing: the change only says that its sender was prepared no later.
+    pub(crate) fn surpasses(&self, prepared: &VoteCertificate) -> bool {
+        self.prepared.as_ref().is_some_and(|known| known.view.attempt >= prepared.view.attempt)
+    }
+
     /// When the height has waited too long in this attempt, if nothing was proposed by a leader that has
     /// failed before: such a leader gets little time.
     pub(crate) fn expires_at(&self, timeout: Duration, leader_failed: bool) -> Option<Instant> {

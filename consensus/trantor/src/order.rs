@@ -1,28 +1,50 @@
-//! The memory of transactions that were ordered, so that each is reported once.
+//! The memory of what was ordered, so that each transaction is reported once.
 //!
 //! Two parties may spread the same transaction at the same time, and a faulty leader may put a batch into
-//! two blocks. So repetitions are removed after the order is known: a transaction that also stands in one
-//! of the [`KEPT`] heights before is left out of its block. That depends on decided blocks alone, so it is
-//! the same for all parties, also after a restart. A client's transaction is known by its number, without
-//! an end; the windows of clients are recorded while the blocks since the last record are kept.
+//! two blocks. So repetitions are removed after the order is known:
+//!
+//! | what                        | is known by             | for                                          |
+//! |-----------------------------|-------------------------|----------------------------------------------|
+//! | a batch                     | its digest              | as long as a block may hold it               |
+//! | a client's transaction      | its number              | ever                                         |
+//! | a transaction without client | its digest             | [`KEPT`] heights after the last it stands in |
+//!
+//! That depends on decided blocks alone, so it is the same for all parties, also after a restart and after a
+//! state transfer. What the blocks that are kept do not tell is recorded ([`Past`]), every so many heights.
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_protocol::Slot;
 
+use crate::batch::{BatchId, LIFETIME};
 use crate::block::{Transaction, TransactionId};
 use crate::client::{Clients, WindowError};
 use crate::records::KEPT;
 
-/// Heights from one record of the windows to the next. The blocks in between are kept for a restart.
+/// Heights from one record of the past to the next. The blocks in between are kept for a restart.
 const RECORD_EVERY: u64 = KEPT / 2;
 
-/// The windows of clients, and the transactions without a client of the last [`KEPT`] heights.
+/// Which numbers of clients, and which batches, were ordered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct Past {
+    clients: Clients,
+    /// The height that each was ordered at.
+    batches: BTreeMap<BatchId, Slot>,
+}
+
+/// What was ordered, as a checkpoint has it: the same at every party.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub(crate) struct OrderedState {
+    past: Past,
+    slots: VecDeque<(Slot, Vec<TransactionId>)>,
+}
+
+/// The past, and the transactions without a client of the last [`KEPT`] heights.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ordered {
-    clients: Clients,
-    /// The height that the windows are of, if they come from a record.
+    past: Past,
+    /// The height that the past is of, if it comes from a record.
     recorded: Option<Slot>,
     /// The last height that each stands in.
     last: BTreeMap<TransactionId, Slot>,
@@ -32,38 +54,63 @@ pub(crate) struct Ordered {
 impl Ordered {
     /// What a checkpoint says of it.
     pub(crate) fn to_checkpoint(&self) -> OrderedState {
-        OrderedState { clients: self.clients.clone(), slots: self.slots.clone() }
+        OrderedState { past: self.past.clone(), slots: self.slots.clone() }
     }
 
     /// The memory that a checkpoint describes.
     pub(crate) fn from_checkpoint(state: OrderedState) -> Self {
-        let OrderedState { clients, slots } = state;
+        let OrderedState { past, slots } = state;
         let mut last = BTreeMap::new();
         for (slot, ids) in &slots {
             last.extend(ids.iter().map(|id| (*id, *slot)));
         }
-        Self { clients, recorded: None, last, slots }
+        Self { past, recorded: None, last, slots }
     }
 
     /// What a record of an earlier life says; the heights before it are told afterwards.
-    pub(crate) fn with_clients(recorded: Option<(Slot, Clients)>) -> Self {
-        let (recorded, clients) = recorded.unzip();
-        Self { clients: clients.unwrap_or_default(), recorded, ..Self::default() }
+    pub(crate) fn with_past(recorded: Option<(Slot, Past)>) -> Self {
+        let (recorded, past) = recorded.unzip();
+        Self { past: past.unwrap_or_default(), recorded, ..Self::default() }
     }
 
-    /// The windows, if it is time to record them after this height.
-    pub(crate) fn to_record(&self, slot: Slot) -> Option<Clients> {
-        let due = slot.get().is_multiple_of(RECORD_EVERY) && !self.clients.is_empty();
-        due.then(|| self.clients.clone())
+    /// The past, if it is time to record it after this height.
+    pub(crate) fn to_record(&self, slot: Slot) -> Option<Past> {
+        let due = slot.get().is_multiple_of(RECORD_EVERY) && self.past != Past::default();
+        due.then(|| self.past.clone())
     }
 
     /// Whether the transaction would be reported if it were ordered now. `Ok(false)` if one without a
     /// client was ordered before.
     pub(crate) fn is_fresh(&self, transaction: &Transaction) -> Result<bool, WindowError> {
         match transaction.header() {
-            Some(header) => self.clients.check(header).map(|()| true),
+            Some(header) => self.past.clients.check(header).map(|()| true),
             None => Ok(!self.last.contains_key(&transaction.id())),
         }
+    }
+
+    /// The batches that were ordered and that a block may still hold.
+    pub(crate) fn batches(&self) -> impl Iterator<Item = BatchId> {
+        self.past.batches.keys().copied()
+    }
+
+    /// Orders the batches of the next height. Returns those that were not ordered before.
+    pub(crate) fn take_batches(
+        &mut self,
+        slot: Slot,
+        ids: impl Iterator<Item = BatchId>,
+    ) -> Vec<BatchId> {
+        // An honest party acknowledged the batch before, at this height or earlier, and gave it no more time.
+        let oldest = slot.get().saturating_sub(LIFETIME.saturating_mul(2));
+        self.past.batches.retain(|_, at| at.get() >= oldest);
+        let mut fresh = Vec::new();
+        for id in ids {
+            let at = *self.past.batches.entry(id).or_insert(slot);
+            // After a restart the past may be of a later height than the block.
+            if at == slot && !fresh.contains(&id) {
+                fresh.push(id);
+            }
+        }
+        fresh
     }
 
     /// Takes the transactions of the next height. Returns them without repetitions.
@@ -76,7 +123,7 @@ impl Ordered {
         let (mut fresh, mut ids) = (Vec::new(), Vec::new());
         for transaction in transactions {
             if let Some(header) = transaction.header() {
-                if Some(slot) > self.recorded && self.clients.take(header).is_ok() {
+                if Some(slot) > self.recorded && self.past.clients.take(header).is_ok() {
                     fresh.push(Arc::clone(transaction.bytes()));
                 }
                 continue;
@@ -104,13 +151,6 @@ impl Ordered {
     }
 }
 
-/// What was ordered, as a checkpoint has it: the same at every party.
-#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub(crate) struct OrderedState {
-    clients: Clients,
-    slots: VecDeque<(Slot, Vec<TransactionId>)>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,5 +169,50 @@ mod tests {
             assert_eq!(ordered.take(slot, x.iter()), later.take(slot, x.iter()), "{slot}");
         }
         assert_eq!(ordered.take(Slot::new(202 + 3 * KEPT), x.iter()).len(), 1, "forgotten");
+    }
+
+    #[test]
+    fn a_checkpoint_and_a_record_say_which_batches_and_numbers_were_ordered() {
+        use crate::client::{Client, ClientHeader};
+        let id = |text: &[u8]| {
+            let all = vec![Transaction::new(text.to_vec())];
+            crate::batch::Batch::new(prefinal_crypto_core::access::Party::new(0), Slot::new(9), all)
+                .id()
+        };
+        let (known, new) = (id(b"known"), id(b"new"));
+        let numbered = [ClientHeader { client: Client::new([1; 32]), number: 0 }.transaction(b"")];
+        let (plain, slot) = ([Transaction::new(b"plain".to_vec())], Slot::new(RECORD_EVERY));
+        let mut ordered = Ordered::default();
+        assert_eq!(ordered.take_batches(slot, [known, known].into_iter()), [known], "once");
+        ordered.take(slot, numbered.iter().chain(&plain));
+        let next = slot.next();
+        let checkpoint = Ordered::from_checkpoint(ordered.to_checkpoint());
+        let record = Ordered::with_past(ordered.to_record(slot).map(|past| (slot, past)));
+        for (mut later, knows_plain) in [(ordered, true), (checkpoint, true), (record, false)] {
+            assert_eq!(later.take_batches(next, [known, new].into_iter()), [new]);
+            assert_eq!(later.take(next, numbered.iter()).len(), 0);
+            assert_eq!(later.take(next, plain.iter()).is_empty(), knows_plain);
+            // After a restart the heights that are kept are told again.
+            let long_after = slot.after(LIFETIME * 2);
+            assert_eq!(later.take_batches(long_after, [known].into_iter()), []);
+            assert_eq!(later.take_batches(long_after.next(), [known].into_iter()), [known]);
+        }
+    }
+
+    #[test]
+    fn a_height_that_is_told_again_after_a_restart_orders_its_batches_again() {
+        let all = vec![Transaction::new(b"x".to_vec())];
+        let batch = crate::batch::Batch::new(
+            prefinal_crypto_core::access::Party::new(0),
+            Slot::new(9),
+            all,
+        );
+        let (first, second) = (Slot::new(RECORD_EVERY - 1), Slot::new(RECORD_EVERY));
+        let mut ordered = Ordered::default();
+        ordered.take_batches(first, [batch.id()].into_iter());
+        let mut later = Ordered::with_past(ordered.to_record(second).map(|past| (second, past)));
+        // Its transactions are remembered by what stands in the blocks.
+        assert_eq!(later.take_batches(first, [batch.id()].into_iter()), [batch.id()]);
+        assert_eq!(later.take_batches(second, [batch.id()].into_iter()), []);
     }
 }

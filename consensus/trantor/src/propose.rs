@@ -25,6 +25,21 @@ impl Trantor {
         self.next.after(self.schedule.window().saturating_mul(2).max(32))
     }
 
+    /// A peer proposes or votes at this height. If that is behind the window, the height's leader has
+    /// decided more than this party, for it proposes within a window as well; and so may have the voter.
+    ///
+    /// Without this, a faulty leader that hides one height from this party alone would cost it its place:
+    /// the others move on and wait for this party's proposal, while it waits for that height to time out.
+    pub(crate) fn hear_of(&mut self, now: Instant, from: Party, slot: Slot) {
+        if slot < self.window_end() {
+            return;
+        }
+        let (end, behind) = (self.schedule.end(), self.schedule.window().saturating_sub(1));
+        let within = Slot::new(slot.get().saturating_sub(behind));
+        let least = if slot < end { within } else { end };
+        self.fetch.is_at(now, from, least, self.next);
+    }
+
     /// Opens the heights that have come into the window. A leader may propose at each when it is due.
     pub(crate) fn open_window(&mut self, now: Instant) {
         let mut slot = self.next;
@@ -95,8 +110,8 @@ impl Trantor {
     /// A proposal for a first view arrived.
     pub(crate) fn receive_proposal(&mut self, now: Instant, from: Party, proposal: Proposal) {
         let slot = proposal.slot;
+        self.hear_of(now, from, slot);
         if slot >= self.reach() {
-            self.fetch.is_at(now, from, slot, self.reach());
             return;
         }
         if slot >= self.schedule.end() {
@@ -187,12 +202,11 @@ impl Trantor {
         self.check(work, crate::engine::Pending::Evidence { party, contradiction });
     }
 
-    /// Keeps a proposal for the next epoch: a few of each party, of the size of one block together.
+    /// Keeps a proposal for the next epoch: a few of each party. They are small, for a block holds
+    /// certificates and no transactions; and a leader whose block got lost here might be left out for it.
     fn hold(&mut self, from: Party, proposal: Proposal) {
         let held = self.early.entry(from).or_default();
-        let bytes = held.iter().map(|one| one.body.bytes()).fold(0, usize::saturating_add);
-        let room = u64::try_from(held.len()).unwrap_or(u64::MAX) < SEGMENT
-            && bytes.saturating_add(proposal.body.bytes()) <= self.max_block_bytes;
+        let room = u64::try_from(held.len()).unwrap_or(u64::MAX) < SEGMENT;
         if room && held.iter().all(|one| one.slot != proposal.slot) {
             held.push(proposal);
         }

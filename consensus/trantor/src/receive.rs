@@ -3,7 +3,7 @@
 //! There are three steps, cheapest first. *Shape*: sizes, primaries, views, hashes. *News*: the parts of
 //! the message that others signed and that are not known to be valid. *Check*: only the news goes out as
 //! a job, and messages with the same news wait for it instead of asking again. Single votes are not
-//! checked at all, see `collector`.
+//! checked at all, see `prefinal_engine::collector`.
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::{Instant, Recipient};
 
@@ -15,6 +15,9 @@ use crate::message::{Decision, Message, NewView, Proposal, ShapeError, ViewChang
 
 /// Largest number of messages of one party that wait for jobs.
 const MAX_HELD: usize = 16;
+/// Messages with false certificates that are checked, and accused, of one party. No honest party passes on
+/// what it has not checked, so after these nothing of that party is checked any more.
+const MAX_FORGERIES: u32 = 8;
 
 impl Trantor {
     pub(crate) fn receive(&mut self, now: Instant, from: Party, mut message: Message) {
@@ -36,9 +39,15 @@ impl Trantor {
             Message::Proposal(_)
             | Message::ViewChange(_)
             | Message::NewView(_)
-            | Message::Response(_)
-            | Message::Certificates(_) => {
+            | Message::Response(_) => {
                 self.admit(now, from, message);
+            }
+            Message::Certificates(mut all) => {
+                // Checking the others would be work for nothing.
+                all.retain(|one| self.store.has_place(from, &one.batch, self.next));
+                if !all.is_empty() && self.fetch.may_serve(from, now) {
+                    self.admit(now, from, Message::Certificates(all));
+                }
             }
             Message::Progress(next) => {
                 self.fetch.is_at(now, from, next, self.next);
@@ -49,7 +58,7 @@ impl Trantor {
             Message::Request(first) => self.serve(now, from, first),
             Message::BodyRequest(request) => self.serve_body(now, from, request),
             Message::BodyResponse(slot, body) => self.take_body(now, slot, body),
-            Message::Batch(batch) => self.receive_batch(from, *batch),
+            Message::Batch(batch) => self.receive_batch(now, from, *batch),
             Message::Ack(label, signature) => self.count_ack(from, label, signature),
             Message::BatchRequest(id) => self.serve_batch(now, from, id),
             Message::BatchResponse(batch) => self.take_batch(now, *batch),
@@ -67,12 +76,10 @@ impl Trantor {
     pub(crate) fn admit(&mut self, now: Instant, from: Party, message: Message) {
         let claims = match &message {
             Message::Proposal(proposal) => Some(self.news_in_proposal(from, proposal)),
-            Message::Certificates(all) if self.fetch.may_serve(from, now) => {
-                Some(all.iter().cloned().map(Claim::Batch).collect())
-            }
+            Message::Certificates(all) => Some(all.iter().cloned().map(Claim::Batch).collect()),
             Message::ViewChange(change) => self.news_in_change(now, from, change),
             Message::NewView(new) => self.news_in_new_view(now, from, new),
-            Message::Response(decisions) => Some(self.news_in_decisions(decisions)),
+            Message::Response(decisions) => self.news_in_decisions(decisions),
             _ => None,
         };
         let Some(claims) = claims else { return };
@@ -80,7 +87,8 @@ impl Trantor {
             self.accept(now, from, message);
             return;
         }
-        if self.held(from) >= MAX_HELD {
+        let forgeries = self.forgeries.get(&from).copied().unwrap_or_default();
+        if self.held(from) >= MAX_HELD || forgeries >= MAX_FORGERIES {
             return;
         }
         let shared = self.jobs.values_mut().find_map(|pending| match pending {
@@ -123,7 +131,7 @@ impl Trantor {
             return None;
         }
         let open = self.open.get(&view.slot);
-        let known = |prepared: &_| open.is_some_and(|open| open.knows(prepared));
+        let known = |prepared: &_| open.is_some_and(|open| open.surpasses(prepared));
         let news = change.prepared.iter().filter(|prepared| !known(prepared));
         Some(news.map(|prepared| Claim::Votes(Stage::Prepare, prepared.clone())).collect())
     }
@@ -169,13 +177,18 @@ impl Trantor {
         certificates.cloned().map(Claim::Batch).collect()
     }
 
-    fn news_in_decisions(&self, decisions: &[Decision]) -> Vec<Claim> {
+    /// The decisions that are not known; `None` if they begin out of reach, for then nobody asked for them
+    /// and they would only take memory.
+    fn news_in_decisions(&self, decisions: &[Decision]) -> Option<Vec<Claim>> {
+        let reach = self.reach();
+        decisions.first().filter(|first| first.certificate.view.slot < reach)?;
         let fresh = |decision: &&Decision| {
             let slot = decision.certificate.view.slot;
             slot >= self.next && !self.decided.contains_key(&slot)
         };
         let news = decisions.iter().filter(fresh);
-        news.map(|decision| Claim::Votes(Stage::Commit, decision.certificate.clone())).collect()
+        let claim = |one: &Decision| Claim::Votes(Stage::Commit, one.certificate.clone());
+        Some(news.map(claim).collect())
     }
 
     /// Accepts a message. All its certificates are valid.

@@ -11,8 +11,8 @@
 //! | epoch     | votes in the epoch                      | disagree about the leaders                   |
 //!
 //! [`Record::Finalized`] is only a note: after a crash a slot may be reported again, and is not left out.
-//! [`Record::Clients`] is one, too. Notes keep their order, so no windows are found that are of a later
-//! height than the last one that is known as reported.
+//! [`Record::Past`] is one, too. Notes keep their order, so no past is found that is of a later height than
+//! the last one that is known as reported.
 use std::collections::{BTreeMap, BTreeSet};
 
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -21,23 +21,12 @@ use prefinal_protocol::{Slot, Value, View};
 use crate::batch::{Batch, BatchId};
 use crate::block::Body;
 use crate::certificate::VoteCertificate;
-use crate::client::Clients;
-use crate::order::Ordered;
+use crate::order::{Ordered, Past};
 use crate::schedule::Schedule;
 
 /// Number of heights before the last reported one whose blocks are kept: for peers that lag, and to
 /// recognise transactions that were ordered before.
 pub(crate) const KEPT: u64 = 256;
-
-/// The windows of all clients: which of their numbers were ordered.
-#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub struct ClientWindows(Clients);
-
-impl From<Clients> for ClientWindows {
-    fn from(clients: Clients) -> Self {
-        Self(clients)
-    }
-}
 
 /// A record. It must be durable before the outputs that follow it are carried out.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
@@ -48,16 +37,16 @@ pub enum Record {
     Batch(Batch),
     /// A block that this party vouches for, or that was decided.
     Body {
-        /// The height.
+        /// The height that the block is for.
         slot: Slot,
-        /// The block.
+        /// The block as a list of batches.
         body: Body,
     },
     /// This party prepares the value in this view; if it is the primary, it proposes it.
     Prepare {
-        /// The view.
+        /// The view in which the party votes.
         view: View,
-        /// The value.
+        /// The value that the party votes for.
         value: Value,
     },
     /// This party commits the prepared value in the certificate's view.
@@ -78,8 +67,8 @@ pub enum Record {
     Decided(Box<VoteCertificate>),
     /// The height was reported final.
     Finalized(Slot),
-    /// The windows of clients after this height.
-    Clients(Slot, ClientWindows),
+    /// What was ordered up to this height.
+    Past(Slot, Past),
 }
 
 /// What this party has promised about a height that is not decided.
@@ -117,8 +106,8 @@ pub(crate) struct Records {
     pub(crate) finalized: Option<Slot>,
     /// The latest view that was given up.
     pub(crate) abandoned: Option<View>,
-    /// The windows of clients, and the height that they are of.
-    pub(crate) clients: Option<(Slot, Clients)>,
+    /// What was ordered, and the height that this is of.
+    pub(crate) past: Option<(Slot, Past)>,
     /// What was ordered before, if it comes from a checkpoint.
     pub(crate) ordered: Option<Ordered>,
     /// The first height that is kept for peers, if a replica says so.
@@ -175,7 +164,7 @@ impl Records {
                 }
                 self.decided = self.decided.split_off(&kept);
             }
-            Record::Clients(slot, windows) => self.clients = Some((slot, windows.0)),
+            Record::Past(slot, past) => self.past = Some((slot, past)),
         }
     }
 

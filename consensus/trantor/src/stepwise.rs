@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use ::prefinal_engine::collector::Collector;
 use prefinal_protocol::{Instant, Slot};
 
 use crate::config::Replicas;
@@ -75,6 +76,7 @@ impl Trantor {
         self.heard = self.heard.split_off(&first);
         self.fetch = Fetch::new(self.fetch.grace());
         self.ordered = ordered;
+        self.set_ordered();
         (self.next, self.unreported) = (first, first);
         self.store.keep(first, &BTreeSet::new());
         self.enter(now, committee, schedule, first);
@@ -82,8 +84,8 @@ impl Trantor {
 
     /// Forgets votes that were not decided on, and jobs about them.
     fn forget_votes(&mut self) {
-        self.prepares = crate::collector::Collector::default();
-        self.commits = crate::collector::Collector::default();
+        self.prepares = Collector::default();
+        self.commits = Collector::default();
         self.asks.clear();
         self.early.clear();
         self.jobs.clear();

@@ -24,6 +24,8 @@ const FOREIGN: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Spreading {
     pub(crate) acks: Acks,
+    /// The parties whose acknowledgement was bad. They get no second attempt.
+    pub(crate) rejected: BTreeSet<Party>,
     /// Whether the sum of some is being checked.
     pub(crate) checking: bool,
     /// When it is sent again.
@@ -108,10 +110,12 @@ impl Store {
         self.held.retain(|id, batch| batch.until() >= from || referenced.contains(id));
     }
 
-    /// Gives up batches that were not ordered in their time. Returns those of this author.
+    /// Gives up batches that were not ordered in their time, and certificates of any. Returns the batches of
+    /// this author.
     pub(crate) fn expire(&mut self, from: Slot, author: Party) -> Vec<Batch> {
         let late = |id: &&BatchId| self.held.get(id).is_some_and(|batch| batch.until() < from);
         let late: Vec<BatchId> = self.waiting.iter().filter(late).copied().collect();
+        self.buffer.retain(|(_, certificate)| certificate.batch.until >= from);
         let mut own = Vec::new();
         for id in late {
             self.ordered(id);
@@ -120,19 +124,16 @@ impl Store {
         own
     }
 
-    /// Whether this party may spread another batch: others store so many and no more.
+    /// Whether this party may spread another batch: others store so many and no more. What others have
+    /// passed on does not count, or they could keep this party from spreading.
     pub(crate) fn may_spread(&self, me: Party) -> bool {
-        let few = self.spreading.len().saturating_add(self.buffer.len()) < BUFFER;
+        let few = self.spreading.len().saturating_add(self.buffered_by(me)) < BUFFER;
         few && self.has_room(me, self.allowance / ALLOWANCE_BLOCKS)
     }
 
-    /// Puts a certificate into the buffer, if it is not ordered or there already.
-    pub(crate) fn buffer(&mut self, from: Party, certificate: AvailabilityCertificate) {
-        let id = certificate.batch.id;
-        let known = self.buffer.iter().any(|(_, one)| one.batch.id == id);
-        let ordered = self.held.contains_key(&id) && !self.waiting.contains(&id);
-        let of_sender = self.buffer.iter().filter(|(party, _)| *party == from).count();
-        if !known && !ordered && of_sender < FOREIGN {
+    /// Puts a certificate into the buffer, if it has a place there.
+    pub(crate) fn buffer(&mut self, from: Party, certificate: AvailabilityCertificate, next: Slot) {
+        if self.has_place(from, &certificate.batch, next) {
             self.buffer.push_back((from, certificate));
         }
     }
@@ -141,6 +142,18 @@ impl Store {
     pub(crate) fn forget_certificates(&mut self) {
         self.buffer.clear();
         self.spreading.clear();
+    }
+
+    /// Whether a batch's certificate should wait for a block: some block from this height on may hold it, it
+    /// is neither ordered nor waits already, and there is room for one more that came from this party.
+    pub(crate) fn has_place(&self, from: Party, batch: &BatchLabel, next: Slot) -> bool {
+        let known = self.buffer.iter().any(|(_, one)| one.batch.id == batch.id);
+        let ordered = self.held.contains_key(&batch.id) && !self.waiting.contains(&batch.id);
+        batch.until >= next && !known && !ordered && self.buffered_by(from) < FOREIGN
+    }
+
+    fn buffered_by(&self, from: Party) -> usize {
+        self.buffer.iter().filter(|(party, _)| *party == from).count()
     }
 
     /// The oldest certificates that fit into a block, without those that open heights carry already.

@@ -3,10 +3,10 @@ use std::collections::BTreeSet;
 
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_engine::collector::Standing;
 use prefinal_protocol::{Instant, Value, View};
 
 use crate::certificate::{ChangeCertificate, MultiSignature, Stage, VoteCertificate};
-use crate::collector::Standing;
 use crate::engine::{Pending, Trantor};
 use crate::fault::{Contradiction, Fault};
 use crate::job::{Asks, Claim, Outcome, Verdict, group};
@@ -130,7 +130,11 @@ impl Trantor {
         let fault = bad.first().and_then(|position| claims.get(*position));
         for (from, message) in held {
             match fault {
-                Some(claim) => self.accuse(from, claim.fault()),
+                Some(claim) => {
+                    let count = self.forgeries.entry(from).or_default();
+                    *count = count.saturating_add(1);
+                    self.accuse(from, claim.fault());
+                }
                 None => self.accept(now, from, message),
             }
         }

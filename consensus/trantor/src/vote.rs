@@ -5,10 +5,11 @@
 //! | prepare | the view's primary proposed the value; once in a view, and in no earlier view later   |
 //! | commit  | the value is prepared in the view; once in a view, and in no view that was given up    |
 use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_engine::collector::{Added, Collector, ReceivedVote, Standing};
 use prefinal_protocol::{Instant, Recipient, Value, View};
 
 use crate::certificate::{Stage, VoteCertificate};
-use crate::collector::{Added, Cast, Collector, Standing};
 use crate::engine::{Effect, Pending, Trantor};
 use crate::fault::{Contradiction, Said, Signed};
 use crate::job::Work;
@@ -16,7 +17,7 @@ use crate::message::{Commit, Message, Vote};
 use crate::records::Record;
 
 /// Votes up to this many attempts ahead of this party's are kept.
-const ATTEMPTS_AHEAD: u32 = 2;
+pub(crate) const ATTEMPTS_AHEAD: u32 = 2;
 
 impl Trantor {
     /// Prepares the value, if this party is in the view and has not voted in it or a later one.
@@ -82,7 +83,7 @@ impl Trantor {
     pub(crate) fn receive_commit(&mut self, now: Instant, from: Party, commit: Commit) {
         let Commit { vote, partial } = commit;
         if vote.view.slot >= self.reach() {
-            self.is_in_reach(now, from, vote.view);
+            self.hear_of(now, from, vote.view.slot);
             return;
         }
         let kept = crate::records::kept_from(self.unreported, None);
@@ -101,9 +102,8 @@ impl Trantor {
 
     /// Whether votes of this view are of use. A peer that votes far ahead knows decisions.
     fn is_in_reach(&mut self, now: Instant, from: Party, view: View) -> bool {
-        let reach = self.reach();
-        if view.slot >= reach {
-            self.fetch.is_at(now, from, view.slot, reach);
+        self.hear_of(now, from, view.slot);
+        if view.slot >= self.reach() {
             return false;
         }
         let attempt = self.open.get(&view.slot).map_or(0, |open| open.attempt);
@@ -111,7 +111,7 @@ impl Trantor {
         undecided && view.attempt <= attempt.saturating_add(ATTEMPTS_AHEAD)
     }
 
-    const fn collector(&mut self, stage: Stage) -> &mut Collector {
+    const fn collector(&mut self, stage: Stage) -> &mut Collector<View, Value, Signature> {
         match stage {
             Stage::Commit => &mut self.commits,
             Stage::Prepare | Stage::Propose => &mut self.prepares,
@@ -132,8 +132,8 @@ impl Trantor {
     pub(crate) fn count(&mut self, stage: Stage, party: Party, vote: Vote) {
         let Vote { view, value, signature } = vote;
         let (standing, stake) = (self.standing(party), self.committee.stake(party));
-        let cast = Cast { party, stake, value, signature, standing };
-        match self.collector(stage).add(view, cast) {
+        let vote = ReceivedVote { party, stake, choice: value, signature, standing };
+        match self.collector(stage).add(view, vote) {
             Added::Ignored => {}
             Added::Stored if standing == Standing::Suspected => {
                 let work = Work::Votes { stage, view, value, votes: [(party, signature)].into() };
@@ -149,13 +149,27 @@ impl Trantor {
         }
     }
 
-    /// Sends the votes for a value to be summed, if they hold a quorum.
+    /// Sends the votes for a value to be summed, if they hold a quorum. Prepares of the next epoch wait until
+    /// it begins: this party could not commit on their certificate before.
     pub(crate) fn sum_votes(&mut self, stage: Stage, view: View, value: Value) {
+        if stage != Stage::Commit && view.slot >= self.schedule.end() {
+            return;
+        }
         let committee = std::sync::Arc::clone(&self.committee);
-        if let Some(votes) = self.collector(stage).quorum(view, value, &committee) {
+        let is_quorum = |stake| committee.is_strong(stake);
+        if let Some(votes) = self.collector(stage).quorum(view, is_quorum, |one| one == value) {
             let parties = votes.keys().copied().collect();
+            let votes =
+                votes.into_iter().map(|(party, (_, signature))| (party, signature)).collect();
             let work = Work::Votes { stage, view, value, votes };
             self.check(work, Pending::Votes { stage, view, value, parties });
+        }
+    }
+
+    /// Sums the prepares that came before the epoch.
+    pub(crate) fn sum_early(&mut self) {
+        for (view, value) in self.prepares.choices_from(View::new(self.schedule.first(), 0)) {
+            self.sum_votes(Stage::Prepare, view, value);
         }
     }
 
@@ -197,7 +211,9 @@ impl Trantor {
     /// The same, when the view change comes second.
     pub(crate) fn compare_with_commit(&mut self, party: Party, second: Signed) {
         let Said::Change { view, prepared } = second.said else { return };
-        let Some((voted, value, signature)) = self.commits.latest_before(view, party) else {
+        let Some((voted, value, signature)) =
+            self.commits.latest(View::new(view.slot, 0)..view, party)
+        else {
             return;
         };
         if prepared < Some(voted.attempt) {

@@ -1,4 +1,4 @@
-//! A chain of six processes with a toy engine, and Prefinal's randomness in it.
+//! A chain of seven processes with a toy engine, and Prefinal's randomness in it.
 //!
 //! `cargo run --release -p prefinal-example-chain`
 //!
@@ -27,8 +27,8 @@ use prefinal::{Block, Failure, Party, Slot, Value};
 
 use self::wire::{FromParty, Keys, ToParty};
 
-/// The stakes of both committees: the fourth party leaves, the sixth joins.
-const STAKES: [[u128; 6]; 2] = [[18, 24, 20, 20, 18, 0], [18, 24, 20, 0, 18, 20]];
+/// The stakes of both committees: the fourth party leaves, the seventh joins.
+const STAKES: [[u128; 7]; 2] = [[17, 18, 16, 16, 16, 17, 0], [17, 18, 16, 0, 16, 17, 16]];
 /// The slot whose block names the second committee.
 const SECOND_COMMITTEE: NonZeroU64 = NonZeroU64::new(20).unwrap();
 const PACE: Duration = Duration::from_millis(60);

@@ -69,7 +69,7 @@ fn genesis(members: Vec<Keys>) -> Result<Setup, Failure> {
         let stakes = stakes.map(Stake::new).to_vec();
         Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS)
     });
-    let setup = Setup::new(ChainId::new(*b"prefinal's example: six parties."), &plan?, &first)?;
+    let setup = Setup::new(ChainId::new(*b"prefinal's example: seven seats."), &plan?, &first)?;
     Ok(FixedCommittees::of(setup, [(next?, second)], SECOND_COMMITTEE)?)
 }
 

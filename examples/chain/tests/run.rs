@@ -7,7 +7,7 @@ fn every_act_is_played() {
     let text = String::from_utf8(run.stdout).unwrap();
     assert!(run.status.success(), "{text}{}", String::from_utf8_lossy(&run.stderr));
     let acts = [
-        "6 parties draw their keys",
+        "7 parties draw their keys",
         "the key has 96 bytes",
         "round 1 verified",
         "accuses party 0",

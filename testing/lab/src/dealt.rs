@@ -12,7 +12,7 @@
 //! | partials: evaluated, checked, combined  | `W`, `n·W`, `n·W`                                  | ideal: looked up          |
 //! | messages: votes, order votes, partials  | `n²` deliveries, one copy of each                  | as they are              |
 //!
-//! The function is [`Ideal`], signatures of votes are ideal where the engine allows it
+//! The function is `campaign::ideal`, signatures of votes are ideal where the engine allows it
 //! ([`ReadableEngine::idealize`]), and both cost and weigh what the real ones cost and weigh in virtual time. So waits
 //! are those of the real ones, to the nanosecond: a test compares them.
 //!

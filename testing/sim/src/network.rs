@@ -182,7 +182,7 @@ impl Network {
         self
     }
 
-    /// Gives one seat an interface of its own.
+    /// Gives one seat another interface than the rest.
     #[must_use]
     pub fn with_interface(mut self, seat: Seat, interface: Interface) -> Self {
         self.limits.interfaces.insert(seat, interface);

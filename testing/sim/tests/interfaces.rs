@@ -50,7 +50,7 @@ fn stage(seats: u32, network: Network) -> Simulation<Stage> {
     Simulation::new(host, Setup::new(seats, 1, network)).expect("this many seats are legal")
 }
 
-/// A seat sends these messages in steps of their own, so none shares an envelope with another.
+/// A seat sends these messages in separate steps, so none shares an envelope with another.
 fn send(simulation: &mut Simulation<Stage>, seat: Seat, at: u64, acts: &[(Recipient<Seat>, u32)]) {
     for (to, units) in acts {
         let acts = vec![Act::Send(*to, *units)];

@@ -142,7 +142,7 @@ fn a_bad_acknowledgement_is_found_and_named_and_the_batch_is_sent_until_it_is_ce
 #[test]
 fn a_block_is_prepared_if_its_batches_are_here_or_proven() {
     let mut bench = Bench::new();
-    // Nobody has signed this; but whoever has stored the batch needs no proof.
+    // Nobody has signed this; but a party that has stored the batch needs no proof.
     let mut forged = certify(&batch(&[b"a"]), &[1, 2]);
     forged.acks.signature = certify(&batch(&[b"b"]), &[1, 2]).acks.signature;
     let block = Body::new(vec![forged.clone()]);
@@ -264,10 +264,13 @@ fn nobody_need_keep_a_batch_beyond_its_last_height_so_no_later_block_may_hold_it
         assert_eq!(acks(&bench.receive(1, Message::Batch(Box::new(batch)))), [], "{until}");
     }
     // What was not ordered in its time makes room, and is forgotten with the next blocks.
+    let old = Batch::new(Party::new(1), Slot::new(260), old.transactions().to_vec());
     bench.receive(1, Message::Batch(Box::new(old.clone())));
-    bench.decide(1..=9);
+    bench.decide(1..=259);
+    assert_eq!(bench.engine.store.waiting_of(Party::new(1)), [old.id()]);
+    bench.decide(260..=264);
     assert_eq!(bench.engine.store.waiting_of(Party::new(1)), []);
-    bench.decide(10..=300);
+    bench.decide(265..=300);
     assert!(bench.engine.store.get(old.id()).is_none());
 }
 

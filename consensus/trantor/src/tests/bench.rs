@@ -5,7 +5,7 @@ use std::time::Duration;
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::{Signature, aggregate};
 use prefinal_crypto_core::curve::{G1Affine, G1Projective};
-use prefinal_protocol::{Instant, Machine, Slot, Value, View};
+use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value, View};
 
 use super::{certify, context, members, secret};
 use crate::batch::Batch;
@@ -152,6 +152,8 @@ pub(super) struct Bench {
     pub(super) forger: Forger,
     pub(super) now: Instant,
     pub(super) records: Vec<Record>,
+    /// Whether notes are durable as well. A crash may take them.
+    pub(super) keeps_notes: bool,
     pub(super) jobs: Vec<Work>,
     /// What every commit is offered.
     pub(super) partial: Option<Vec<u8>>,
@@ -166,7 +168,8 @@ impl Bench {
         let engine = Trantor::new(config(stakes, me), secret(me), records.clone()).unwrap();
         let forger = Forger::new(stakes);
         let (now, jobs) = (Instant::START, Vec::new());
-        let mut bench = Self { engine, forger, now, records, jobs, partial: None };
+        let (partial, keeps_notes) = (None, false);
+        let mut bench = Self { engine, forger, now, records, keeps_notes, jobs, partial };
         let outputs = bench.input(Input::Start);
         (bench, outputs)
     }
@@ -193,6 +196,7 @@ impl Bench {
                     }
                 }
                 Output::Keep(record) => self.records.push(record.clone()),
+                Output::Note(record) if self.keeps_notes => self.records.push(record.clone()),
                 _ => {}
             }
             outputs.push(output);
@@ -244,6 +248,17 @@ pub(super) fn sent(outputs: &[Output]) -> Vec<&Message> {
         _ => None,
     };
     outputs.iter().filter_map(send).collect()
+}
+
+/// The peers that are asked for decisions, and the first height that each is asked for.
+pub(super) fn requests(outputs: &[Output]) -> Vec<(u32, u64)> {
+    let request = |output: &Output| match output {
+        Output::Do(Effect::Send { to: Recipient::One(to), message: Message::Request(first) }) => {
+            Some((to.get(), first.get()))
+        }
+        _ => None,
+    };
+    outputs.iter().filter_map(request).collect()
 }
 
 pub(super) fn prepares(outputs: &[Output]) -> Vec<(View, Value)> {

@@ -63,24 +63,15 @@ fn a_submitter_is_told_that_a_number_is_used_or_ahead() {
 /// ordered since the last record of windows.
 fn old_life() -> Bench {
     let mut bench = Bench::new();
-    let mut notes = Vec::new();
-    let mut note = |outputs: Vec<Output>, bench: &mut Bench| {
-        let noted = outputs.into_iter().filter_map(|output| match output {
-            Output::Note(record) => Some(record),
-            _ => None,
-        });
-        notes.extend(noted);
-        bench.records.append(&mut notes);
-    };
+    bench.keeps_notes = true;
     for slot in 1..=400 {
-        let outputs = match slot {
+        match slot {
             1 => order(&mut bench, 1, &[pay(0, b"a"), pay(1, b"b")]),
             300 => order(&mut bench, 300, &[pay(WINDOW + 2, b"z")]),
             310 => order(&mut bench, 310, &[pay(2, b"c")]),
             390 => order(&mut bench, 390, &[pay(3, b"d")]),
             _ => bench.decide(slot..=slot),
         };
-        note(outputs, &mut bench);
     }
     bench
 }
@@ -105,7 +96,7 @@ fn heights_that_are_reported_again_keep_their_transactions() {
     // The crash took the notes since height 389, but not what is kept.
     let bench = old_life();
     let lost = |record: &Record| match record {
-        Record::Finalized(slot) | Record::Clients(slot, _) => slot.get() >= 390,
+        Record::Finalized(slot) | Record::Past(slot, _) => slot.get() >= 390,
         _ => false,
     };
     let records = bench.records.into_iter().filter(|record| !lost(record)).collect();

@@ -8,13 +8,15 @@
     reason = "a test fails by panicking"
 )]
 
+mod attack;
 mod batches;
 mod bench;
 mod changes;
 mod clients;
 mod messages;
-mod net;
+mod network;
 mod replicas;
+mod service;
 mod supplies;
 mod transfers;
 mod votes;

@@ -14,7 +14,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 use super::bench::FOUR;
-use super::net::{Net, again, order_faults, put, seat, seats, settings, start};
+use super::service::{Net, again, order_faults, put, seat, seats, settings, start};
 use super::{context, members};
 use crate::app::{Application, ConfigurationError};
 use crate::client::{Client, ClientHeader};

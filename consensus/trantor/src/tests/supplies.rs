@@ -1,24 +1,14 @@
 //! Falling behind and catching up: decisions, blocks, and what a server gives away.
 
 use prefinal_crypto_core::access::Party;
-use prefinal_protocol::{Recipient, Slot};
+use prefinal_protocol::Slot;
 
-use super::bench::{Bench, at, body, faults, finalized, malformed, sent, view};
+use super::bench::{Bench, at, body, faults, finalized, malformed, requests, sent, view};
 use crate::block::skipped;
 use crate::certificate::Stage;
-use crate::engine::{Effect, Input, Output};
+use crate::engine::{Input, Output};
 use crate::fault::Fault;
 use crate::message::{BodyRequest, Decision, MAX_DECISIONS, Message, ShapeError};
-
-fn requests(outputs: &[Output]) -> Vec<(u32, u64)> {
-    let request = |output: &Output| match output {
-        Output::Do(Effect::Send { to: Recipient::One(to), message: Message::Request(first) }) => {
-            Some((to.get(), first.get()))
-        }
-        _ => None,
-    };
-    outputs.iter().filter_map(request).collect()
-}
 
 fn responses(outputs: &[Output]) -> Vec<Vec<Decision>> {
     let response = |message: &&Message| match message {
@@ -149,7 +139,7 @@ fn early_proposals_of_the_next_epoch_wait_and_their_number_is_bounded() {
         let outputs = bench.receive(1, bench.forger.proposal(1, slot, &block));
         assert_eq!(faults(&outputs), [], "its leader is not known yet");
     }
-    assert_eq!(bench.engine.early[&Party::new(1)].len(), 3, "304 bytes each, 1000 allowed");
+    assert_eq!(bench.engine.early[&Party::new(1)].len(), 4);
     let outputs = bench.decide(16..=16);
     let prepared: Vec<u64> =
         super::bench::prepares(&outputs).iter().map(|(view, _)| view.slot.get()).collect();

@@ -7,8 +7,8 @@ use prefinal_crypto_core::access::Party;
 use prefinal_protocol::Slot;
 
 use super::bench::FOUR;
-use super::net::{Net, again, order_faults, put, settings};
 use super::replicas::shared_key;
+use super::service::{Net, again, order_faults, put, settings};
 use super::{context, members};
 use crate::config::Replicas;
 use crate::message::Message;
@@ -67,7 +67,7 @@ fn a_short_absence_needs_no_transfer() {
 #[test]
 fn a_wrong_piece_is_refused_and_its_sender_accused_and_the_next_peer_asked() {
     let mut net = three_ahead(Net::new(4));
-    // Two of three lie, each in another way; and a third of what is asked is lost.
+    // Two of three lie, each in another way; and a fourth of what is asked is lost.
     // Nothing is ordered meanwhile, or the state would be out of date before the time-outs are over.
     let frozen = Rc::new(Cell::new(true));
     let (freeze, mut count) = (Rc::clone(&frozen), 0);
@@ -83,7 +83,7 @@ fn a_wrong_piece_is_refused_and_its_sender_accused_and_the_next_peer_asked() {
         }
         (3, ReplicaMessage::PieceRequest { epoch, index }) => {
             count += 1;
-            (count % 3 != 0).then_some(ReplicaMessage::PieceRequest { epoch, index })
+            (count % 4 != 0).then_some(ReplicaMessage::PieceRequest { epoch, index })
         }
         (_, message) => Some(message),
     });

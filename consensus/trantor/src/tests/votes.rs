@@ -295,11 +295,11 @@ fn votes_far_ahead_take_no_memory() {
     for slot in 1..2000 {
         bench.votes(Stage::Commit, &[1], view(slot, 0), value(1));
     }
-    assert_eq!(bench.engine.commits.len(), 32);
+    assert_eq!(bench.engine.commits.stored(), 32);
     for attempt in 0..1000 {
         bench.votes(Stage::Prepare, &[1], view(3, attempt), value(1));
     }
-    assert_eq!(bench.engine.prepares.len(), 2 + 3, "two of its own");
+    assert_eq!(bench.engine.prepares.stored(), 2 + 3, "two are its votes");
 }
 
 #[test]
