@@ -20,8 +20,8 @@ pub struct CommitteeOptions {
     /// Stake table: a column `stake` of whole numbers, `-` for stdin [default: Aptos mainnet]
     #[arg(long, value_name = "FILE")]
     pub stakes: Option<PathBuf>,
-    /// Regions to place the parties in, separated by commas; `all` spreads them over the world,
-    /// `none` puts them into one room
+    /// Regions to place the parties in, separated by commas; `all` spreads them over the world, `trantor`,
+    /// `dispel-europe`, `dispel-world` and `zaptos` over those of a paper, `none` puts them into one room
     #[arg(long, value_delimiter = ',', default_value = "all")]
     pub regions: Vec<String>,
     /// The stake that the fast path needs to reconstruct, as a fraction

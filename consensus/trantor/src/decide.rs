@@ -99,6 +99,7 @@ impl Trantor {
 
     /// Reports every height whose block is here with its batches, in order.
     pub(crate) fn report(&mut self, now: Instant) {
+        let before = self.unreported;
         while let Some(certificate) = self.decided.get(&self.unreported) {
             let (slot, value) = (self.unreported, certificate.value);
             let block = if value == skipped(slot) {
@@ -118,6 +119,9 @@ impl Trantor {
                 self.note(Record::Past(slot, past));
             }
             self.unreported = slot.next();
+        }
+        if self.unreported > before {
+            self.commit_prepared(now);
         }
         self.want_bodies(now);
         self.expire(now);

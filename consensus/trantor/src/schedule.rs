@@ -23,9 +23,9 @@ use crate::config::Replicas;
 pub const SEGMENT: u64 = 4;
 /// Heights of a segment that its leader may have open at a time.
 pub(crate) const PIPELINE: u64 = 2;
-/// Heights that are open at a time at most: a beacon releases early within such a window behind what is
-/// final, and no further.
-const MOST_OPEN: u64 = 64;
+/// Heights that are open at a time at most, and that are committed after the last reported one: a beacon
+/// releases early within such a window behind what is final, and no further.
+pub(crate) const MOST_OPEN: u64 = 64;
 /// Longest time without a segment, in epochs.
 const LONGEST: u64 = 16;
 

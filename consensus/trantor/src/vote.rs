@@ -3,7 +3,7 @@
 //! | vote    | when                                                                                |
 //! |---------|-------------------------------------------------------------------------------------|
 //! | prepare | the view's primary proposed the value; once in a view, and in no earlier view later   |
-//! | commit  | the value is prepared in the view; once in a view, and in no view that was given up    |
+//! | commit  | the value is prepared in the view; once in a view, in no view that was given up, and no more than 64 heights after the last that was reported |
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_engine::collector::{Added, Collector, ReceivedVote, Standing};
@@ -15,6 +15,7 @@ use crate::fault::{Contradiction, Said, Signed};
 use crate::job::Work;
 use crate::message::{Commit, Message, Vote};
 use crate::records::Record;
+use crate::schedule::MOST_OPEN;
 
 /// Votes up to this many attempts ahead of this party's are kept.
 pub(crate) const ATTEMPTS_AHEAD: u32 = 2;
@@ -61,14 +62,29 @@ impl Trantor {
         }
         let last = open.commit.map(|(attempt, _)| attempt);
         let may = view.attempt == open.attempt && last < Some(view.attempt);
-        // The release contract rests on the second condition.
-        if !may || self.abandoned >= Some(view) {
+        // After a crash the beacon assumes that this party has spoken of nothing further ahead.
+        let near = view.slot < self.unreported.after(MOST_OPEN);
+        // The release contract rests on the last condition.
+        if !may || !near || self.abandoned >= Some(view) {
             return;
         }
         open.commit = Some((view.attempt, prepared.value));
         let signature = self.sign(Stage::Commit, view, prepared.value);
         self.announce(prepared.clone(), signature);
         self.count(Stage::Commit, self.me, Vote { view, value: prepared.value, signature });
+    }
+
+    /// Commits what was prepared too far ahead, as soon as reports come near.
+    pub(crate) fn commit_prepared(&mut self, now: Instant) {
+        let near = self.open.range(..self.unreported.after(MOST_OPEN));
+        let prepared = near.filter_map(|(_, open)| {
+            let prepared = open.prepared.as_ref()?;
+            open.commit
+                .is_none_or(|(attempt, _)| attempt < prepared.view.attempt)
+                .then_some(prepared)
+        });
+        let prepared: Vec<VoteCertificate> = prepared.cloned().collect();
+        prepared.iter().for_each(|prepared| self.observe_prepared(now, prepared));
     }
 
     pub(crate) fn receive_prepare(&mut self, now: Instant, from: Party, vote: Vote) {

@@ -4,11 +4,13 @@
 //! |--------------|--------------------------------------------------------------------------|
 //! | here         | the paper's experiment: slow path against fast path                       |
 //! | `campaign`   | thousands of executions under attack                                      |
+//! | `load`       | latency over throughput, with clients on Trantor                          |
 //! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
 //!
 //! Here stands what can be asked, and how answers are shown; [`prefinal_lab`] computes them.
 
 mod campaign;
+mod load;
 mod thresholds;
 
 use prefinal_lab::priced::Priced;
@@ -42,6 +44,9 @@ use crate::waits;
 const PAPER_SLOW_MS: &str = "85.5";
 const PAPER_FAST_MS: &str = "24.7";
 
+/// Cores of the paper's validators.
+const CORES: NonZeroU32 = NonZeroU32::new(32).unwrap();
+
 /// What an experiment is asked for.
 #[derive(Args, Debug)]
 pub struct Options {
@@ -49,6 +54,8 @@ pub struct Options {
     committee: CommitteeOptions,
     #[command(flatten)]
     changes: Changes,
+    #[command(flatten)]
+    load: load::LoadOptions,
     /// How many of the table's largest holders take part [default: all with stake]
     #[arg(long)]
     parties: Option<usize>,
@@ -58,9 +65,9 @@ pub struct Options {
     /// How many slots get a value
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     slots: u64,
-    /// Cores of each party; the paper's validators have 32
-    #[arg(long, default_value = "32")]
-    cores: NonZeroU32,
+    /// Cores of each party [default: 32, as the paper's validators have]
+    #[arg(long)]
+    cores: Option<NonZeroU32>,
     /// How far a link's delay strays from half its median round trip, in percent
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u8).range(..=100))]
     jitter: u8,
@@ -111,6 +118,10 @@ pub struct Options {
 }
 
 impl Options {
+    fn cores(&self) -> NonZeroU32 {
+        self.cores.unwrap_or(CORES)
+    }
+
     /// How many take part.
     fn parties(&self) -> Parties {
         self.parties.map_or(Parties::All, Parties::Exactly)
@@ -134,9 +145,9 @@ impl Options {
     /// What committees run in, except for their keys.
     fn world(&self, placement: Option<Placement>, costs: Costs) -> World {
         World {
-            prices: Prices::Measured { costs, cores: self.cores },
+            prices: Prices::Measured { costs, cores: self.cores() },
             network: self.network(placement),
-            cores: self.cores,
+            cores: self.cores(),
             seed: self.committee.seed,
             slots: self.slots,
         }
@@ -182,6 +193,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     if options.campaign {
         let (order, command) = options.order()?;
         return campaign::run(&order, command);
+    }
+    if options.load.is_asked_for() {
+        return load::run(options);
     }
     let engine = match options.engine {
         None => engine::Name::default(),

@@ -22,7 +22,7 @@ pub(super) fn run<S: Priced, E: Subject>(options: &Options) -> Result<(), Failur
     let (costs, seed) = (costs(options)?, options.committee.seed);
     show_delays(&thresholds::delays::<S, E>(&plan, options.committee.fast, seed)?, &options.out)?;
     let network = options.network(placement);
-    let order = Order { network, cores: options.cores, seed, slots: options.slots, costs };
+    let order = Order { network, cores: options.cores(), seed, slots: options.slots, costs };
     let rows = thresholds::weights::<S, E>(&plan, order)?;
     show(&rows);
     write(&options.out, &rows)

@@ -139,6 +139,12 @@ pub struct Costs {
     pub g2_term: Term,
     /// Multiplication in 𝔾₁ by 128 public bits.
     pub g1_short: u64,
+    /// Decoding and hashing a KiB of a batch of transactions; nothing in files from before it was measured.
+    #[serde(default)]
+    pub batch_kib: u64,
+    /// Ordering a client's transaction, from its submission on; the same.
+    #[serde(default)]
+    pub transaction: u64,
 }
 
 impl Work {
@@ -173,6 +179,7 @@ impl Costs {
         let terms = || g1.iter().copied().zip(g2.iter().copied());
         let product = MillerLoop::from_terms(terms());
         let signer = SigningKey::from([7; 32]);
+        let ordering = crate::load::ordering();
         let (signed, checker) = (signer.sign(b"calibration"), signer.verification_key());
         Self {
             ed25519_sign: time(1, || signer.sign(b"calibration")),
@@ -189,6 +196,8 @@ impl Costs {
             g1_term: Term::measure::<G1>(),
             g2_term: Term::measure::<G2>(),
             g1_short: time(1, || vartime_msm_128(&[one], &short)),
+            batch_kib: ordering.as_ref().map_or(0, |it| time(it.kib(), || it.decode())),
+            transaction: ordering.as_ref().map_or(0, |it| time(it.count(), || it.order())),
         }
     }
 
@@ -196,6 +205,17 @@ impl Costs {
     #[must_use]
     pub(crate) fn sign(&self) -> Duration {
         nanos(self.g1_hash + self.g1_multiplication)
+    }
+
+    /// Decoding and hashing transactions of so many bytes.
+    pub(crate) fn batch(&self, bytes: usize) -> Duration {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        nanos(self.batch_kib.saturating_mul(bytes) >> 10)
+    }
+
+    /// Ordering so many transactions.
+    pub(crate) fn order(&self, transactions: u64) -> Duration {
+        nanos(self.transaction.saturating_mul(transactions))
     }
 
     /// One signature with Ed25519.

@@ -373,6 +373,7 @@ mod tests {
     use prefinal_jolteon::Jolteon;
     use prefinal_malachite::Malachite;
     use prefinal_sim::{Interface, Jitter};
+    use prefinal_trantor::Trantor;
     use prefinal_weighted_rounding::{Ratio, Stake};
 
     use super::*;
@@ -447,6 +448,11 @@ mod tests {
     #[test]
     fn ideal_waits_are_the_real_ones_of_the_weighted_vuf() {
         ideal_waits_are_the_real_ones::<Wvuf, Jolteon>();
+    }
+
+    #[test]
+    fn ideal_waits_are_the_real_ones_on_trantor() {
+        ideal_waits_are_the_real_ones::<Bls, Trantor>();
     }
 
     #[test]

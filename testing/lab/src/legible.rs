@@ -15,7 +15,7 @@ use prefinal_trantor::Trantor;
 
 use crate::costs::Costs;
 use crate::finality::{Ballot, FinalityVote};
-use crate::known::{CheckedVotes, IdealVotes};
+use crate::known::{CheckedVotes, IdealCertificates, IdealVotes};
 
 /// The meaning of something that a party writes or sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -262,8 +262,15 @@ impl ReadableEngine for Malachite {
     }
 }
 
+/// Verdicts on what Trantor asks.
+#[derive(Default)]
+pub struct TrantorVerdicts {
+    ideal: Option<IdealCertificates>,
+    known: BTreeMap<prefinal_trantor::Fingerprint, prefinal_trantor::Verdict>,
+}
+
 impl ReadableEngine for Trantor {
-    type Memo = BTreeMap<prefinal_trantor::Fingerprint, prefinal_trantor::Verdict>;
+    type Memo = TrantorVerdicts;
 
     /// A party prefinalizes when the record of its commit is durable.
     fn written(_: Party, record: &prefinal_trantor::Record) -> Option<Act> {
@@ -291,8 +298,22 @@ impl ReadableEngine for Trantor {
         commit.partial.as_deref()
     }
 
-    fn run(memo: &mut Self::Memo, job: &Self::Job) -> Self::Verdict {
-        memo.entry(job.fingerprint()).or_insert_with(|| job.run()).clone()
+    fn see(memo: &mut TrantorVerdicts, from: Party, message: &prefinal_trantor::Message) {
+        if let Some(ideal) = &mut memo.ideal {
+            ideal.see(from, message);
+        }
+    }
+
+    fn idealize(memo: &mut TrantorVerdicts) -> bool {
+        memo.ideal.get_or_insert_default();
+        true
+    }
+
+    fn run(memo: &mut TrantorVerdicts, job: &Self::Job) -> Self::Verdict {
+        match &mut memo.ideal {
+            Some(ideal) => ideal.run(job),
+            None => memo.known.entry(job.fingerprint()).or_insert_with(|| job.run()).clone(),
+        }
     }
 
     /// A question about a batch that there is not.
@@ -319,12 +340,13 @@ impl ReadableEngine for Trantor {
     }
 
     fn signing(costs: &Costs, message: &prefinal_trantor::Message) -> Duration {
-        if message.is_signed() { costs.sign() } else { Duration::ZERO }
+        let signing = if message.is_signed() { costs.sign() } else { Duration::ZERO };
+        signing + transactions(costs, message)
     }
 
     /// A signature of 𝔾₁ is in most messages.
-    fn receiving(costs: &Costs, _: &prefinal_trantor::Message) -> Duration {
-        Duration::from_nanos(costs.g1_decode)
+    fn receiving(costs: &Costs, message: &prefinal_trantor::Message) -> Duration {
+        Duration::from_nanos(costs.g1_decode) + transactions(costs, message)
     }
 
     fn working(costs: &Costs, job: &prefinal_trantor::Job) -> Duration {
@@ -369,4 +391,11 @@ fn precommit(vote: &prefinal_malachite::Vote) -> Option<Act> {
         (VoteType::Precommit, NilOrVal::Nil) => Some(Act::GaveUp(view)),
         (VoteType::Prevote, _) => None,
     }
+}
+
+/// Encoding or decoding the transactions in a message, and hashing them.
+fn transactions(costs: &Costs, message: &prefinal_trantor::Message) -> Duration {
+    use prefinal_trantor::Message::{Batch, BatchResponse};
+    let (Batch(batch) | BatchResponse(batch)) = message else { return Duration::ZERO };
+    costs.batch(batch.bytes())
 }

@@ -5,6 +5,7 @@
 //! | [`legible`]    | what experiments need from an engine in addition to its protocol          |
 //! | [`latency`]    | the paper's experiment: slow path against fast path                       |
 //! | [`dealt`]      | the same for large committees: keys dealt before, ideal cryptography at real prices |
+//! | [`load`]       | latency over throughput: clients in a closed loop on Trantor              |
 //! | [`campaign`]   | thousands of executions under attack, on every engine                     |
 //! | [`check`], `view` | what must hold of whole validators; `finality`: what is final          |
 //! | [`thresholds`] | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
@@ -37,6 +38,7 @@ mod known;
 pub mod latency;
 pub mod legible;
 pub mod lives;
+pub mod load;
 pub mod machine;
 mod memo;
 pub mod observe;

@@ -1,11 +1,11 @@
 //! Proposals and votes, good, bad and contradictory, and what it takes to decide.
 
 use prefinal_crypto_core::access::Party;
-use prefinal_protocol::Slot;
+use prefinal_protocol::{Slot, View};
 
 use super::bench::{
-    Bench, FOUR, at, body, commits, convicts, faults, finalized, malformed, position, prefinalized,
-    prepares, sent, shifted, value, view,
+    Bench, FOUR, at, batch, body, commits, convicts, faults, finalized, malformed, position,
+    prefinalized, prepares, sent, shifted, value, view,
 };
 use crate::block::Transaction;
 use crate::certificate::Stage;
@@ -330,4 +330,27 @@ fn a_full_pool_says_that_it_is_busy() {
     }
     assert!(refused(&bench.input(Input::Submit(Transaction::new(vec![9; 10])))), "busy");
     assert!(refused(&bench.input(Input::Submit(Transaction::new(vec![9; 997])))), "too large");
+}
+
+/// After a crash the beacon assumes that this party has spoken of no slot further ahead.
+#[test]
+fn a_height_far_after_what_is_reported_is_committed_when_reports_come_near() {
+    let mut bench = Bench::new();
+    // The batch of the first height is withheld, so nothing is reported.
+    let decision = bench.forger.decision(1, Some(&body(&[b"pay"])));
+    bench.receive(1, Message::Response(vec![decision]));
+    let prepare = |bench: &mut Bench, leader: u32, slot| {
+        let block = body(&[]);
+        bench.receive(leader, bench.forger.proposal(leader, slot, &block));
+        let name = bench.forger.value(slot, &block);
+        commits(&bench.votes(Stage::Prepare, &[1, 2, 3], view(slot, 0), name))
+    };
+    bench.decide(2..=63);
+    assert_eq!(prepare(&mut bench, 3, 64).len(), 1, "the last that is near");
+    bench.decide(64..=65);
+    assert_eq!(prepare(&mut bench, 1, 66), []);
+    let outputs = bench.receive(2, Message::BatchResponse(Box::new(batch(&[b"pay"]))));
+    assert_eq!(finalized(&outputs).last(), Some(&(65, Some(0))));
+    let late: Vec<View> = commits(&outputs).into_iter().map(|(view, ..)| view).collect();
+    assert_eq!(late, [view(66, 0)]);
 }

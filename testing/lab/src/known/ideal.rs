@@ -21,9 +21,9 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
 
 /// Blocks that are remembered, times two stages, and rounds with timeouts; those in flight are far fewer.
-const REMEMBERED: usize = 512;
+pub(super) const REMEMBERED: usize = 512;
 
-type Votes = BTreeMap<Party, Signature>;
+pub(super) type Votes = BTreeMap<Party, Signature>;
 
 /// What parties were seen to sign.
 #[derive(Clone, Debug, Default)]
@@ -44,12 +44,12 @@ impl IdealVotes {
             }
             Message::Timeout(timeout) => {
                 let key = (timeout.round, timeout.qc.round);
-                seen(&mut self.timeouts, key).insert(from, timeout.signature);
+                seen(&mut self.timeouts, key, REMEMBERED).insert(from, timeout.signature);
                 return;
             }
             _ => return,
         };
-        seen(&mut self.votes, (round, block, stage)).insert(from, signature);
+        seen(&mut self.votes, (round, block, stage), REMEMBERED).insert(from, signature);
     }
 
     /// The verdict that [`Job::run`] would give, with another signature in place of a sum.
@@ -127,9 +127,9 @@ impl IdealVotes {
     }
 }
 
-/// What was seen under this key; the oldest is forgotten if there is too much.
-fn seen<K: Ord>(all: &mut BTreeMap<K, Votes>, key: K) -> &mut Votes {
-    if all.len() >= REMEMBERED && !all.contains_key(&key) {
+/// What was seen under this key; the first key is forgotten if there are more than `most`.
+pub(super) fn seen<K: Ord>(all: &mut BTreeMap<K, Votes>, key: K, most: usize) -> &mut Votes {
+    if all.len() >= most && !all.contains_key(&key) {
         all.pop_first();
     }
     all.entry(key).or_default()

@@ -8,11 +8,14 @@
 //! |-----------|-------------------------------------------------------|
 //! | `jolteon` | votes of the engine, and what follows for certificates |
 //! | `ideal`   | the same questions, answered without a curve           |
+//! | `trantor` | these for Trantor                                      |
 //! | `beacon`  | partials, and the output that they gave               |
 mod beacon;
 mod ideal;
 mod jolteon;
+mod trantor;
 
 pub(crate) use self::beacon::CheckedPartials;
 pub(crate) use self::ideal::IdealVotes;
 pub(crate) use self::jolteon::CheckedVotes;
+pub(crate) use self::trantor::IdealCertificates;

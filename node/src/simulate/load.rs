@@ -1,0 +1,210 @@
+//! `prefinal simulate --load`: Trantor under the load of clients, as a table, CSV and a plot.
+//!
+//! Parameters and points beside which it stands are those of [Trantor](https://arxiv.org/abs/2308.15849), section 7:
+//! 32 and 64 replicas, transactions of 512 bytes, batches of at most 2048 that wait 0.4 or 0.8 seconds, 4 cores.
+
+use std::num::{NonZeroU32, NonZeroU64};
+use std::time::{Duration, Instant as Clock};
+
+use clap::Args;
+use prefinal_lab::load::{Batching, Load, Point};
+use prefinal_lab::waits::milliseconds;
+use prefinal_lab::{Failure, place};
+use prefinal_sim::{Interface, Rate};
+
+use super::{Options, costs};
+use crate::output::{Sink, named};
+use crate::table;
+use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
+
+/// Replicas of the smaller committee in the paper.
+const REPLICAS: u32 = 32;
+/// Cores of a replica there.
+const CORES: NonZeroU32 = NonZeroU32::new(4).unwrap();
+/// A replica's interface: 5 Gbit/s, in bytes.
+const INTERFACE: Rate = Rate::bytes_per_second(NonZeroU64::new(625_000_000).unwrap());
+/// Transactions a second and median latency in milliseconds, read from the paper's text: 32 replicas, in 8 regions
+/// and in one datacenter.
+const PAPER_WORLD: [(f64, f64); 3] = [(4_500.0, 500.0), (10_000.0, 1000.0), (30_000.0, 1300.0)];
+const PAPER_ROOM: [(f64, f64); 1] = [(60_000.0, 250.0)];
+
+/// What an experiment under load is asked for.
+#[derive(Args, Debug)]
+pub struct LoadOptions {
+    /// Let clients submit transactions to Trantor's ordering instead, ever more of them, and measure latency over
+    /// throughput [--parties 32, --regions trantor, --cores 4, --interface 5Gbit/s unless they are given]
+    #[arg(long, conflicts_with_all = [
+        "campaign", "thresholds", "ideal", "epochs", "scheme", "engine", "slots", "stakes", "fast",
+    ])]
+    load: bool,
+    /// Clients of each replica, one run for each number
+    #[arg(long, value_name = "COUNT,…", requires = "load", value_delimiter = ',',
+        default_values_t = [16, 64, 160, 400, 1000, 2500, 5000])]
+    clients: Vec<usize>,
+    /// How long a transaction waits for others to fill its batch, one curve for each, in milliseconds
+    #[arg(long, value_name = "MS,…", requires = "load", value_delimiter = ',',
+        default_values_t = [400, 800])]
+    batch_timeout: Vec<u64>,
+    /// Time from one proposal to the next, over all leaders, in milliseconds
+    #[arg(long, value_name = "MS", requires = "load", default_value_t = 10)]
+    pause: u64,
+    /// Virtual seconds that are counted; as long as it takes to fill the pipeline is added before
+    #[arg(long, requires = "load", default_value_t = 10,
+        value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: u64,
+}
+
+impl LoadOptions {
+    pub(super) const fn is_asked_for(&self) -> bool {
+        self.load
+    }
+}
+
+/// A curve: one batch timeout, and what came of each load.
+struct Curve {
+    batch_timeout: u64,
+    points: Vec<Point>,
+}
+
+pub(super) fn run(options: &Options) -> Result<(), Failure> {
+    let started = Clock::now();
+    let asked = &options.load;
+    let replicas = options.parties.map_or(Ok(REPLICAS), u32::try_from);
+    let replicas = NonZeroU32::new(replicas.map_err(Failure::bad_input)?);
+    let replicas = replicas.ok_or_else(|| Failure::bad_input("--parties 0: nobody orders"))?;
+    let usual = ["trantor".to_owned()];
+    let regions = match &options.committee.regions[..] {
+        [all] if all == "all" => &usual[..],
+        regions => regions,
+    };
+    let seed = options.committee.seed;
+    let placement = place(regions, usize::try_from(replicas.get()).unwrap_or(usize::MAX), seed)?;
+    let cores = options.cores.unwrap_or(CORES);
+    let costs = costs(options)?;
+    let places = regions.join(", ");
+    say!("{replicas} replicas in {places}, {cores} cores each, seed {seed}");
+    let mut curves = Vec::new();
+    for &batch_timeout in &asked.batch_timeout {
+        let batching = Batching {
+            timeout: Duration::from_millis(batch_timeout),
+            transactions: 2048,
+            pause: Duration::from_millis(asked.pause),
+        };
+        let interface = Interface::duplex(options.interface.unwrap_or(INTERFACE));
+        let network = options.network(placement.clone()).with_interfaces(interface);
+        let world = (network, cores);
+        let mut load = Load::new(replicas, world, costs, batching, seed)?;
+        load.times = (Duration::from_secs(4), Duration::from_secs(asked.seconds));
+        let points = asked.clients.iter().map(|&clients| load.run(clients));
+        curves.push(Curve { batch_timeout, points: points.collect::<Result<_, _>>()? });
+    }
+    print(&curves);
+    write(options, replicas, &curves, regions.len() > 1 || places == "trantor")?;
+    say!("{:.1} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn print(curves: &[Curve]) {
+    let rows = curves.iter().flat_map(|curve| {
+        curve.points.iter().map(|point| {
+            let [_, p50, p90, p99] = point.waits.cells();
+            [
+                format!("{} ms", curve.batch_timeout),
+                point.clients.to_string(),
+                point.per_second.to_string(),
+                p50,
+                p90,
+                p99,
+                format!("{} %", point.busy),
+            ]
+        })
+    });
+    let header = ["batch timeout", "clients", "transactions/s", "p50, ms", "p90", "p99", "busiest"];
+    say!("{}", table::table(&header, rows));
+}
+
+fn write(
+    options: &Options,
+    replicas: NonZeroU32,
+    curves: &[Curve],
+    is_spread: bool,
+) -> Result<(), Failure> {
+    let (csv, svg) = (options.out.join("load.csv"), options.out.join("load.svg"));
+    let mut writer = csv::Writer::from_path(&csv).map_err(|error| named(&csv, error))?;
+    let header = [
+        "replicas",
+        "seed",
+        "pause_ms",
+        "batch_timeout_ms",
+        "clients",
+        "per_second",
+        "p50_us",
+        "p90_us",
+        "p99_us",
+        "skipped",
+        "busiest_percent",
+    ];
+    writer.write_record(header).map_err(|error| named(&csv, error))?;
+    for Curve { batch_timeout, points } in curves {
+        for point in points {
+            let wait = |percent| {
+                point.waits.percentile(percent).unwrap_or_default().as_micros().to_string()
+            };
+            let record = [
+                replicas.to_string(),
+                options.committee.seed.to_string(),
+                options.load.pause.to_string(),
+                batch_timeout.to_string(),
+                point.clients.to_string(),
+                point.per_second.to_string(),
+                wait(50),
+                wait(90),
+                wait(99),
+                point.skipped.to_string(),
+                point.busy.to_string(),
+            ];
+            writer.write_record(record).map_err(|error| named(&csv, error))?;
+        }
+    }
+    writer.flush().map_err(|error| named(&csv, error))?;
+    let paper = if is_spread { &PAPER_WORLD[..] } else { &PAPER_ROOM };
+    plot(options, &svg, replicas, curves, paper)?;
+    say!("written: {}, {}", csv.display(), svg.display());
+    Ok(())
+}
+
+fn plot(
+    options: &Options,
+    svg: &std::path::Path,
+    replicas: NonZeroU32,
+    curves: &[Curve],
+    paper: &[(f64, f64)],
+) -> Result<(), Failure> {
+    let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    let place = |point: &Point| {
+        let wait = point.waits.percentile(50).unwrap_or_default();
+        (number(point.per_second), wait.as_secs_f64() * 1e3)
+    };
+    let mut lines: Vec<Line> = curves
+        .iter()
+        .map(|curve| Line {
+            name: format!("batch timeout {} ms", curve.batch_timeout),
+            points: curve.points.iter().map(place).collect(),
+        })
+        .collect();
+    lines.push(Line { name: "the paper, 32 replicas".to_owned(), points: paper.to_vec() });
+    let all = || lines.iter().flat_map(|line| line.points.iter().copied());
+    let right = all().map(|(across, _)| across).fold(1.0, f64::max) * 1.05;
+    let top = all().map(|(_, up)| up).fold(1.0, f64::max) * 1.1;
+    let title =
+        format!("{replicas} replicas, 512-byte transactions, seed {}", options.committee.seed);
+    let picture = Lines {
+        title: &title,
+        across: Axis { label: "transactions a second", range: 0.0..right, scale: Scale::Linear },
+        up: Axis { label: "median latency, ms", range: 0.0..top, scale: Scale::Linear },
+        legend: Legend::LowerRight,
+        dots: true,
+        lines,
+    };
+    Sink::open(svg)?.picture(&picture)
+}

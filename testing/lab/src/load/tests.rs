@@ -1,0 +1,72 @@
+//! Closed forms: a closed loop, an interface, and a processor that is full.
+
+use prefinal_sim::{Interface, Network};
+
+use super::*;
+
+const CORES: NonZeroU32 = NonZeroU32::new(2).unwrap();
+
+fn free() -> Costs {
+    serde_json::from_str(
+        r#"{"g1_multiplication":0,"g2_multiplication":0,"g1_hash":0,"g2_hash":0,"g1_decode":0,
+        "g2_decode":0,"miller_loop":0,"miller_loop_of_many":0,"final_exponentiation":0,
+        "g1_term":[0,0,0],"g2_term":[0,0,0],"g1_short":0}"#,
+    )
+    .unwrap()
+}
+
+fn load(network: Network, costs: Costs) -> Load {
+    let (timeout, pause) = (Duration::from_millis(20), Duration::from_millis(5));
+    let batching = Batching { timeout, transactions: 2048, pause };
+    let mut load =
+        Load::new(NonZeroU32::new(4).unwrap(), (network, CORES), costs, batching, 3).unwrap();
+    load.times = (Duration::from_millis(500), Duration::from_secs(1));
+    load
+}
+
+fn network() -> Network {
+    Network::constant(Duration::from_millis(10))
+}
+
+fn close(got: u64, expected: u64, percent: u64) {
+    assert!(got.abs_diff(expected) * 100 <= expected * percent, "{got}, expected {expected}");
+}
+
+#[test]
+fn clients_of_a_closed_loop_are_as_many_as_throughput_times_latency() {
+    let point = load(network(), free()).run(50).unwrap();
+    assert_eq!((point.clients, point.skipped), (200, 0));
+    let mean = u64::try_from(point.waits.mean().unwrap().as_micros()).unwrap();
+    close(point.per_second * mean / 1_000_000, 200, 10);
+    // A batch's time, its acknowledgements, a turn of four leaders, and proposal, prepare and commit.
+    let median = point.waits.percentile(50).unwrap();
+    assert!((70..=110).contains(&median.as_millis()), "{median:?}");
+    assert_eq!(point.busy, 0);
+}
+
+#[test]
+fn an_interface_carries_what_it_carries_and_no_more() {
+    let rate = "1MB/s".parse().unwrap();
+    let limited = network().with_interfaces(Interface::duplex(rate));
+    let point = load(limited, free()).run(1500).unwrap();
+    // Each replica hears three quarters of all transactions, of 512 bytes, a header of 48 and a length of 4.
+    close(point.per_second, 1_000_000 * 4 / 3 / 564, 15);
+}
+
+#[test]
+fn a_full_core_orders_what_it_orders_and_no_more() {
+    let costs = Costs { transaction: 500_000, ..free() };
+    let point = load(network(), costs).run(400).unwrap();
+    close(point.per_second, 2000, 10);
+    assert!((45..=55).contains(&point.busy), "one of two cores: {}", point.busy);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_and_measured_work_is_done() {
+    let run = || load(network(), free()).run(3).unwrap();
+    let (one, other) = (run(), run());
+    assert_eq!(one.waits.cells(), other.waits.cells());
+    let work = ordering().unwrap();
+    assert!(work.decode().is_some());
+    assert_eq!(work.order(), work.count());
+}
