@@ -8,7 +8,6 @@ use std::time::{Duration, Instant as Clock};
 
 use clap::Args;
 use prefinal_lab::load::{Batching, Load, Point};
-use prefinal_lab::waits::milliseconds;
 use prefinal_lab::{Failure, place};
 use prefinal_sim::{Interface, Rate};
 
@@ -30,7 +29,7 @@ const PAPER_ROOM: [(f64, f64); 1] = [(60_000.0, 250.0)];
 
 /// What an experiment under load is asked for.
 #[derive(Args, Debug)]
-pub struct LoadOptions {
+pub(super) struct LoadOptions {
     /// Let clients submit transactions to Trantor's ordering instead, ever more of them, and measure latency over
     /// throughput [--parties 32, --regions trantor, --cores 4, --interface 5Gbit/s unless they are given]
     #[arg(long, conflicts_with_all = [

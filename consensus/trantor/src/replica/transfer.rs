@@ -12,7 +12,7 @@ use prefinal_protocol::{Instant, Recipient};
 use crate::app::Application;
 use crate::config::Replicas;
 use crate::order::Ordered;
-use crate::replica::checkpoint::{Certified, PIECE, Piece, State, Statement};
+use crate::replica::checkpoint::{Certified, Piece, State, Statement};
 use crate::replica::contents::{Contents, RestoreFailure};
 use crate::replica::job::CertifyWork;
 use crate::replica::message::{ReplicaFault, ReplicaMessage};
@@ -159,7 +159,6 @@ impl<A: Application> Replica<A> {
             self.ask_next_peer();
             return;
         }
-        debug_assert!(piece.bytes.len() <= PIECE, "checked");
         transfer.bytes.extend_from_slice(&piece.bytes);
         transfer.next = transfer.next.saturating_add(1);
         if transfer.next < transfer.pieces {

@@ -8,9 +8,6 @@
 //! transaction, with all that a client's submission takes. Not charged: encryption on the links, and disks.
 mod price;
 mod replica;
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-mod tests;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -83,11 +80,9 @@ pub struct Point {
 }
 
 fn secret(seed: u64, party: u64) -> SecretKey {
-    let mut bytes = [0; 32];
-    let (first, second) = bytes.split_at_mut(16);
-    first[..8].copy_from_slice(&seed.to_be_bytes());
-    second[..8].copy_from_slice(&party.to_be_bytes());
-    SecretKey::random(&mut ChaCha20Rng::from_seed(bytes))
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    rng.set_stream(party);
+    SecretKey::random(&mut rng)
 }
 
 fn context() -> Context {
@@ -266,3 +261,7 @@ impl Host for LoadHost {
         (Trantor::run(&mut self.verdicts, &job), cost)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests;

@@ -24,7 +24,9 @@ pub(crate) struct Ordering {
 pub(crate) fn ordering() -> Option<Ordering> {
     let transaction = |number: u64| {
         let mut name = [0; 32];
-        name[..8].copy_from_slice(&number.to_be_bytes());
+        if let Some(first) = name.first_chunk_mut() {
+            *first = number.to_be_bytes();
+        }
         ClientHeader { client: Client::new(name), number: 0 }.transaction(&[7; BYTES])
     };
     let count = u64::try_from(MAX_TRANSACTIONS).unwrap_or(u64::MAX);

@@ -66,9 +66,12 @@ struct Clients {
 impl Clients {
     fn name(&self, place: usize) -> Client {
         let mut name = [0; 32];
-        let (seat, rest) = name.split_at_mut(24);
-        seat[..4].copy_from_slice(&self.me.get().to_be_bytes());
-        rest.copy_from_slice(&u64::try_from(place).unwrap_or(u64::MAX).to_be_bytes());
+        if let Some(seat) = name.first_chunk_mut() {
+            *seat = self.me.get().to_be_bytes();
+        }
+        if let Some(rest) = name.last_chunk_mut() {
+            *rest = u64::try_from(place).unwrap_or(u64::MAX).to_be_bytes();
+        }
         Client::new(name)
     }
 

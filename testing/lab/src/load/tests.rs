@@ -46,11 +46,15 @@ fn clients_of_a_closed_loop_are_as_many_as_throughput_times_latency() {
 
 #[test]
 fn an_interface_carries_what_it_carries_and_no_more() {
-    let rate = "1MB/s".parse().unwrap();
+    let rate = "4MB/s".parse().unwrap();
     let limited = network().with_interfaces(Interface::duplex(rate));
-    let point = load(limited, free()).run(1500).unwrap();
-    // Each replica hears three quarters of all transactions, of 512 bytes, a header of 48 and a length of 4.
-    close(point.per_second, 1_000_000 * 4 / 3 / 564, 15);
+    let mut load = load(limited, free());
+    load.times.1 = Duration::from_secs(2);
+    let point = load.run(1000).unwrap();
+    // Each replica hears three quarters of all transactions, of 512 bytes, a header of 48 and a length of 4. The
+    // clients go in step, so the interfaces rest while their transactions are ordered.
+    let most = 4_000_000 * 4 / 3 / 564;
+    assert!((most * 7 / 10..=most).contains(&point.per_second), "{}", point.per_second);
 }
 
 #[test]
