@@ -52,6 +52,19 @@ pub struct Config {
     pub max_transactions: usize,
     /// How long a transaction waits for others to fill its batch.
     pub batch_timeout: Duration,
+    /// Who leads an epoch; the same at every party.
+    pub leaders: Leaders,
+}
+
+/// Who leads an epoch, of the members with stake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Leaders {
+    /// All but those that left a height empty lately, see [`Schedule`](crate::Schedule).
+    #[default]
+    BackOff,
+    /// All, so that one that is down delays each epoch. For experiments: it is what the back-off is measured
+    /// against.
+    All,
 }
 
 impl Config {
@@ -69,6 +82,7 @@ impl Config {
             max_block_bytes: 4 << 20,
             max_transactions: 2048,
             batch_timeout: Duration::from_millis(20),
+            leaders: Leaders::BackOff,
         }
     }
 }

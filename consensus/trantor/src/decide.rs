@@ -56,7 +56,8 @@ impl Trantor {
     pub(crate) fn advance(&mut self, now: Instant) {
         loop {
             while let Some(certificate) = self.decided.get(&self.next) {
-                let skip = certificate.value == skipped(self.next);
+                let skip = certificate.value == skipped(self.next)
+                    && self.leaders == crate::config::Leaders::BackOff;
                 if let (true, Some(leader)) = (skip, self.schedule.leader(self.next)) {
                     self.failed.insert(leader);
                 }

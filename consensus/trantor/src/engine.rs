@@ -16,7 +16,7 @@ use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value, View};
 use crate::batch::{BatchId, BatchLabel};
 use crate::block::{Body, Transaction};
 use crate::certificate::{Stage, VoteCertificate};
-use crate::config::{Config, ConfigError, Replicas};
+use crate::config::{Config, ConfigError, Leaders, Replicas};
 use crate::fault::{Contradiction, Fault};
 use crate::fetch::Fetch;
 use crate::job::{Asks, Claim, Fingerprint, Job, Verdict, Work};
@@ -158,6 +158,7 @@ pub struct Trantor {
     pub(crate) secret: SecretKey,
     pub(crate) max_block_bytes: usize,
     pub(crate) timing: Timing,
+    pub(crate) leaders: Leaders,
     pub(crate) started: bool,
     pub(crate) schedule: Schedule,
     /// Decisions from this height on are kept for peers, and epochs end until the replica begins the next
@@ -240,7 +241,7 @@ impl Trantor {
         records: Records,
     ) -> Result<Self, ConfigError> {
         let limits = config.batch_limits();
-        let Config { me, timeout, pace, fetch_after, max_block_bytes, .. } = config;
+        let Config { me, timeout, pace, fetch_after, max_block_bytes, leaders, .. } = config;
         let members = committee.size();
         let member = committee.member(me).ok_or(ConfigError::NotAMember { me, members })?;
         if *member.key.get() != secret.public_key() {
@@ -260,6 +261,7 @@ impl Trantor {
             secret,
             max_block_bytes,
             timing: Timing { timeout, pace },
+            leaders,
             started: false,
             schedule,
             retained: records.retained,

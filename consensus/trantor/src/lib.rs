@@ -111,7 +111,7 @@ pub use certificate::{
     CertificateError, ChangeCertificate, MultiSignature, Stage, VoteCertificate,
 };
 pub use client::{Client, ClientHeader, MAX_CLIENTS, WINDOW, WindowError};
-pub use config::{Config, ConfigError, MAX_MEMBERS, Member, Replicas};
+pub use config::{Config, ConfigError, Leaders, MAX_MEMBERS, Member, Replicas};
 pub use fault::{Contradiction, EvidenceError, Fault, Said, Signed};
 pub use job::{Claim, Fingerprint, Job, Outcome, Verdict, Work};
 pub use key_values::{Command, KeyValues};

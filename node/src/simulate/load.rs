@@ -6,13 +6,14 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::{Duration, Instant as Clock};
 
-use clap::Args;
-use prefinal_lab::load::{Batching, Load, Point};
+use clap::{Args, ValueEnum};
+use prefinal_lab::load::{Batching, Leaders, Load, Point, Vice};
+use prefinal_lab::waits::milliseconds;
 use prefinal_lab::{Failure, place};
 use prefinal_sim::{Interface, Rate};
 
 use super::{Options, costs};
-use crate::output::{Sink, named};
+use crate::output::{Sink, aside, named};
 use crate::table;
 use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
 
@@ -51,6 +52,21 @@ pub(super) struct LoadOptions {
     #[arg(long, requires = "load", default_value_t = 10,
         value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
+    /// What goes wrong with the last replica when the counting begins
+    #[arg(long, value_name = "WHAT", requires = "load")]
+    vice: Option<ViceName>,
+    /// Let every replica lead, also one that left heights empty
+    #[arg(long, requires = "load")]
+    all_lead: bool,
+}
+
+/// A fault of a replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ViceName {
+    /// It is down
+    Crash,
+    /// As a leader it proposes one block to one half, and another one to the rest
+    Equivocation,
 }
 
 impl LoadOptions {
@@ -94,10 +110,26 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
         let world = (network, cores);
         let mut load = Load::new(replicas, world, costs, batching, seed)?;
         load.times = (Duration::from_secs(4), Duration::from_secs(asked.seconds));
-        let points = asked.clients.iter().map(|&clients| load.run(clients));
-        curves.push(Curve { batch_timeout, points: points.collect::<Result<_, _>>()? });
+        load.vice = asked.vice.map(|vice| match vice {
+            ViceName::Crash => Vice::Crash,
+            ViceName::Equivocation => Vice::Equivocation,
+        });
+        load.leaders = if asked.all_lead { Leaders::All } else { Leaders::BackOff };
+        let mut points = Vec::new();
+        for &clients in &asked.clients {
+            let point = load.run(clients)?;
+            let p50 = point.waits.percentile(50).map_or_else(|| "-".to_owned(), milliseconds);
+            let (clients, per_second) = (point.clients, point.per_second);
+            let what = format_args!("{clients} clients, {per_second}/s, median {p50} ms");
+            aside("measured", what);
+            points.push(point);
+        }
+        curves.push(Curve { batch_timeout, points });
     }
     print(&curves);
+    if asked.vice.is_some() {
+        print_seconds(&curves);
+    }
     write(options, replicas, &curves, regions.len() > 1 || places == "trantor")?;
     say!("{:.1} s", started.elapsed().as_secs_f64());
     Ok(())
@@ -120,6 +152,17 @@ fn print(curves: &[Curve]) {
     });
     let header = ["batch timeout", "clients", "transactions/s", "p50, ms", "p90", "p99", "busiest"];
     say!("{}", table::table(&header, rows));
+}
+
+/// Throughput over time, for what goes wrong shows there.
+fn print_seconds(curves: &[Curve]) {
+    for Curve { batch_timeout, points } in curves {
+        for point in points {
+            let seconds: Vec<String> = point.seconds.iter().map(u64::to_string).collect();
+            let clients = point.clients;
+            say!("{batch_timeout} ms, {clients} clients, in each second: {}", seconds.join(" "));
+        }
+    }
 }
 
 fn write(

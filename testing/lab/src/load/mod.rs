@@ -17,12 +17,16 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::SecretKey;
 use prefinal_crypto_core::context::{ChainId, Context, EpochId};
 use prefinal_engine::Pace;
-use prefinal_protocol::{Instant, Recipient};
+use prefinal_protocol::{Instant, Recipient, View};
 use prefinal_sim::{Host, Network, Seat, Setup, Simulation, Step};
-use prefinal_trantor::{Config, Job, Member, Message, Trantor, Verdict};
+use prefinal_trantor::{
+    Body, Config, Job, Member, Message, Proposal, Replicas, Stage, Trantor, Verdict,
+};
 use prefinal_weighted_rounding::Stake;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+
+pub use prefinal_trantor::Leaders;
 
 pub(crate) use self::price::ordering;
 use self::replica::{Effect, Input, Replica};
@@ -45,9 +49,18 @@ pub struct Batching {
     pub pause: Duration,
 }
 
+/// What is wrong with the last replica from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vice {
+    /// It is down.
+    Crash,
+    /// As a leader it proposes one block to one half of the others, and an empty one to the rest.
+    Equivocation,
+}
+
 /// An experiment: one committee, for several loads.
 pub struct Load {
-    committee: Vec<(SecretKey, Member)>,
+    members: Vec<Member>,
     /// The links between the replicas.
     pub network: Network,
     /// Cores of each replica.
@@ -62,6 +75,10 @@ pub struct Load {
     pub seed: u64,
     /// Virtual time before what is counted, and the time that is counted.
     pub times: (Duration, Duration),
+    /// What goes wrong when the counting begins.
+    pub vice: Option<Vice>,
+    /// Who leads.
+    pub leaders: Leaders,
 }
 
 /// What came of one load.
@@ -71,6 +88,8 @@ pub struct Point {
     pub clients: u64,
     /// Transactions that a second delivered.
     pub per_second: u64,
+    /// Transactions delivered in each second, from the start.
+    pub seconds: Vec<u64>,
     /// From submission to delivery.
     pub waits: Waits,
     /// Heights that were left empty, as the first replica saw it.
@@ -90,12 +109,11 @@ fn context() -> Context {
 }
 
 /// Members of equal stake.
-fn members(replicas: u32, seed: u64) -> Result<Vec<(SecretKey, Member)>, Failure> {
+fn members(replicas: u32, seed: u64) -> Result<Vec<Member>, Failure> {
     let member = |party: u32| {
-        let (secret, again) = (secret(seed, party.into()), secret(seed, party.into()));
+        let secret = secret(seed, party.into());
         let key = secret.public_key().verify_possession(&secret.prove_possession());
-        let key = key.map_err(Failure::bad_input)?;
-        Ok((again, Member { key, stake: Stake::new(1) }))
+        Ok(Member { key: key.map_err(Failure::bad_input)?, stake: Stake::new(1) })
     };
     (0..replicas).map(member).collect()
 }
@@ -112,9 +130,10 @@ impl Load {
         batching: Batching,
         seed: u64,
     ) -> Result<Self, Failure> {
-        let committee = members(replicas.get(), seed)?;
+        let members = members(replicas.get(), seed)?;
         let times = (Duration::from_secs(4), Duration::from_secs(10));
-        Ok(Self { committee, network, cores, costs, bytes: 512, batching, seed, times })
+        let (bytes, vice, leaders) = (512, None, Leaders::BackOff);
+        Ok(Self { members, network, cores, costs, bytes, batching, seed, times, vice, leaders })
     }
 
     /// Lets so many clients of each replica submit, and counts what is delivered.
@@ -122,15 +141,22 @@ impl Load {
     /// # Errors
     /// If a replica accuses another one or refuses a transaction for good.
     pub fn run(&self, clients: usize) -> Result<Point, Failure> {
-        let replicas = u32::try_from(self.committee.len()).map_err(Failure::bad_input)?;
+        let replicas = u32::try_from(self.members.len()).map_err(Failure::bad_input)?;
+        let last = Seat::new(replicas.saturating_sub(1));
         let engines = (0..replicas).map(|me| self.engine(Party::new(me)));
         let host = LoadHost {
             engines: engines.map(|engine| engine.map(Some)).collect::<Result<_, _>>()?,
+            committee: Replicas::new(&context(), self.members.clone())
+                .map_err(Failure::bad_input)?,
+            seed: self.seed,
             load: (clients, self.bytes, self.batching.timeout),
             costs: self.costs,
             verdicts: Default::default(),
             from: Instant::at(self.times.0),
+            equivocator: (self.vice == Some(Vice::Equivocation)).then_some(last),
+            replicas,
             waits: Vec::new(),
+            seconds: Vec::new(),
             skipped: 0,
             wrong: None,
         };
@@ -139,6 +165,9 @@ impl Load {
         let mut simulation = Simulation::new(host, setup).map_err(Failure::bad_input)?;
         Trantor::idealize(&mut simulation.host_mut().verdicts);
         let (before, counted) = self.times;
+        if self.vice == Some(Vice::Crash) {
+            simulation.crash(last, Instant::at(before)).map_err(Failure::bad_input)?;
+        }
         let all = before + counted;
         simulation.run(Instant::at(all));
         let busiest = (0..replicas).map(|seat| simulation.busy(Seat::new(seat))).max();
@@ -154,6 +183,7 @@ impl Load {
         Ok(Point {
             clients: u64::from(replicas) * u64::try_from(clients).unwrap_or(u64::MAX),
             per_second,
+            seconds: host.seconds,
             waits: host.waits.into_iter().collect(),
             skipped: host.skipped,
             busy: u64::try_from(busy).unwrap_or(u64::MAX),
@@ -161,7 +191,6 @@ impl Load {
     }
 
     fn engine(&self, me: Party) -> Result<Trantor, Failure> {
-        let members = self.committee.iter().map(|(_, member)| member.clone()).collect();
         let pace = Pace { pause: self.batching.pause, ..Pace::NONE };
         let config = Config {
             pace,
@@ -169,14 +198,36 @@ impl Load {
             batch_timeout: self.batching.timeout,
             max_transactions: self.batching.transactions,
             max_block_bytes: 16 << 20,
-            ..Config::new(context(), me, members)
+            leaders: self.leaders,
+            ..Config::new(context(), me, self.members.clone())
         };
         let secret = secret(self.seed, me.get().into());
         Trantor::new(config, secret, Vec::new()).map_err(Failure::bad_input)
     }
 }
 
+impl LoadHost {
+    /// The block to one half of the others, an empty one to the rest, both signed.
+    fn equivocate(&self, proposal: &Proposal, step: &mut Step<'_, Self>) {
+        let body = Body::default();
+        let value = body.value(self.committee.context(), proposal.slot);
+        let statement = self.committee.statement(View::new(proposal.slot, 0), value);
+        let me = step.seat();
+        let signature =
+            secret(self.seed, me.get().into()).sign(Stage::Propose.domain(), &statement);
+        let other = Proposal { slot: proposal.slot, body, signature };
+        for seat in (0..self.replicas).map(Seat::new).filter(|seat| *seat != me) {
+            let one = if seat.get().is_multiple_of(2) { proposal } else { &other };
+            let message = Message::Proposal(Box::new(one.clone()));
+            step.send(Recipient::One(seat), Arc::new(message));
+        }
+    }
+}
+
 struct LoadHost {
+    /// The committee, and the seed of its keys.
+    committee: Replicas,
+    seed: u64,
     /// Taken when a seat boots.
     engines: Vec<Option<Trantor>>,
     load: (usize, usize, Duration),
@@ -184,7 +235,11 @@ struct LoadHost {
     verdicts: <Trantor as ReadableEngine>::Memo,
     /// What is delivered before is not counted.
     from: Instant,
+    /// The seat that proposes two blocks, once the counting has begun.
+    equivocator: Option<Seat>,
+    replicas: u32,
     waits: Vec<Duration>,
+    seconds: Vec<u64>,
     skipped: u64,
     wrong: Option<String>,
 }
@@ -235,21 +290,38 @@ impl Host for LoadHost {
                 let from = Party::new(step.seat().get());
                 Trantor::see(&mut self.verdicts, from, &message);
                 step.spend(Trantor::signing(&self.costs, &message));
-                let to = match to {
-                    Recipient::All => Recipient::All,
-                    Recipient::One(party) => Recipient::One(Seat::new(party.get())),
+                let equivocates = self.equivocator == Some(step.seat()) && step.now() >= self.from;
+                let to = match (to, &message) {
+                    (Recipient::All, Message::Proposal(proposal)) if equivocates => {
+                        self.equivocate(proposal, step);
+                        return;
+                    }
+                    (Recipient::All, _) => Recipient::All,
+                    (Recipient::One(party), _) => Recipient::One(Seat::new(party.get())),
                 };
                 step.send(to, Arc::new(message));
             }
             Effect::Check(job) => step.run(job),
             Effect::Ordered { transactions, waits } => {
                 step.spend(self.costs.order(transactions));
+                let second = usize::try_from(step.now().since_start().as_secs());
+                let second = second.unwrap_or(usize::MAX);
+                if self.seconds.len() <= second {
+                    self.seconds.resize(second.saturating_add(1), 0);
+                }
+                if let Some(count) = self.seconds.get_mut(second) {
+                    *count += u64::try_from(waits.len()).unwrap_or(u64::MAX);
+                }
                 if step.now() >= self.from {
                     self.waits.extend(waits);
                 }
             }
             Effect::Skipped if step.seat() == Seat::new(0) => self.skipped += 1,
             Effect::Skipped => {}
+            Effect::Accused(party) if self.equivocator == Some(Seat::new(party.get())) => {}
+            Effect::Accused(party) => {
+                self.wrong.get_or_insert(format!("{party} is accused"));
+            }
             Effect::Wrong(what) => {
                 self.wrong.get_or_insert(what);
             }

@@ -33,7 +33,7 @@ pub(crate) fn ordering() -> Option<Ordering> {
     let transactions: Vec<Transaction> = (0..count).map(transaction).collect();
     let batch = Batch::new(Party::new(0), prefinal_protocol::Slot::new(9), transactions.clone());
     let encoded = borsh::to_vec(&batch).ok()?;
-    let (_, member) = members(1, 0).ok()?.pop()?;
+    let member = members(1, 0).ok()?.pop()?;
     Some(Ordering { encoded, transactions, member })
 }
 

@@ -35,6 +35,8 @@ pub(super) enum Effect {
     },
     /// A height was left empty.
     Skipped,
+    /// A party did wrong.
+    Accused(Party),
     /// Something happened that must not.
     Wrong(String),
 }
@@ -176,9 +178,7 @@ impl Replica {
                     continue;
                 }
                 OrderEffect::Refused(error) => Effect::Wrong(error.to_string()),
-                OrderEffect::Accuse { party, fault } => {
-                    Effect::Wrong(format!("{} accuses {party}: {fault}", self.clients.me))
-                }
+                OrderEffect::Accuse { party, .. } => Effect::Accused(party),
                 _ => continue,
             };
             self.effects.push_back(effect);

@@ -74,3 +74,19 @@ fn the_same_seed_gives_the_same_run_and_measured_work_is_done() {
     assert!(work.decode().is_some());
     assert_eq!(work.order(), work.count());
 }
+
+/// One of four leads a quarter of the heights. With all as leaders each of its heights costs a time-out, epoch after
+/// epoch; else one epoch does.
+#[test]
+fn a_replica_that_is_down_or_equivocates_costs_an_epoch_and_no_more_if_it_is_left_out() {
+    for vice in [Vice::Crash, Vice::Equivocation] {
+        let delivered = |leaders| {
+            let mut load = load(network(), free());
+            load.times = (Duration::from_secs(1), Duration::from_secs(19));
+            (load.vice, load.leaders) = (Some(vice), leaders);
+            load.run(20).unwrap().seconds.iter().skip(10).sum::<u64>()
+        };
+        let (left_out, leads_on) = (delivered(Leaders::BackOff), delivered(Leaders::All));
+        assert!(left_out > 2 * leads_on, "{vice:?}: {left_out} against {leads_on}");
+    }
+}
