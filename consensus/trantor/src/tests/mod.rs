@@ -11,6 +11,7 @@
 mod attack;
 mod batches;
 mod bench;
+mod borders;
 mod changes;
 mod clients;
 mod messages;

@@ -43,7 +43,7 @@ fn statements(net: &Net, party: u32) -> Vec<Statement> {
     net.effects.iter().filter_map(stable).collect()
 }
 
-fn configure(net: &mut Net, number: u64, stakes: &[u128]) {
+pub(super) fn configure(net: &mut Net, number: u64, stakes: &[u128]) {
     let header = ClientHeader { client: Client::new([2; 32]), number };
     let transaction = Command::Configure(seats(stakes)).transaction(header);
     net.input(1, ReplicaInput::Submit(transaction));
