@@ -74,3 +74,51 @@ fn what_is_decided_behind_the_epoch_waits_until_its_state_is_certified() {
     assert_eq!(net.nodes[&3].app(), net.nodes[&0].app());
     assert_eq!((net.restored(3), net.faults(), order_faults(&net)), (0, vec![], vec![]));
 }
+
+/// Party 3 loses these messages, until the others have reached a height. Then one of the others is gone, so
+/// nothing goes on without party 3. The committee changes after height 48.
+fn one_behind(lost: impl Fn(&ReplicaMessage) -> bool + 'static, reached: u64) -> Net {
+    let mut net = Net::new(4);
+    let held = Rc::new(Cell::new(true));
+    let hold = Rc::clone(&held);
+    net.tamper = Box::new(move |_, to, message| {
+        let lost = lost(&message) || matches!(message, ReplicaMessage::Stable(_));
+        if hold.get() && to == 3 && lost { None } else { Some(message) }
+    });
+    (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    configure(&mut net, 0, &[2; 4]);
+    net.run("the others have gone on", |net| {
+        net.nodes[&0].ordering().next() >= Slot::new(reached)
+            && net.nodes[&1].ordering().next() >= Slot::new(reached)
+    });
+    net.down(2);
+    held.set(false);
+    net
+}
+
+#[test]
+fn decisions_of_two_committees_in_one_answer_are_taken_as_far_as_the_committee_is_known() {
+    let mut net = one_behind(|message| heights(message).iter().any(|slot| *slot >= 46), 50);
+    assert!(net.nodes[&3].ordering().next() < Slot::new(48));
+    net.run_to_epoch(5);
+    assert_eq!((net.restored(3), net.faults(), order_faults(&net)), (0, vec![], vec![]));
+}
+
+#[test]
+fn a_late_answer_about_an_epoch_with_another_committee_is_no_fault() {
+    let mut net = Net::new(4);
+    (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    configure(&mut net, 0, &[1, 1, 1, 2]);
+    net.run_to_epoch(2);
+    net.run("a height is decided", |net| net.nodes[&0].ordering().next() > Slot::new(40));
+    let engine = net.nodes[&0].ordering();
+    let slot = Slot::new(40);
+    let certificate = engine.decided[&slot].clone();
+    let body = engine.bodies[&slot][&certificate.value].clone();
+    let decision = Decision { certificate, body: Some(body) };
+    net.run_to_epoch(3);
+    let message = Box::new(Message::Response(vec![decision]));
+    let message = ReplicaMessage::Order { committee: [0; 8], message };
+    net.input(3, ReplicaInput::Received { from: Party::new(0), message });
+    assert_eq!(order_faults(&net), Vec::<String>::new());
+}
