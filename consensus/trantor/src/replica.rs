@@ -126,14 +126,15 @@ pub enum ReplicaInput {
 pub enum ReplicaRecord {
     /// A record of the ordering.
     Order(OrderRecord),
-    /// A certified checkpoint with its state: what came before it is not needed any more, except for
-    /// batches, see [`ReplicaRecord::retain`].
+    /// A certified checkpoint with its state. Of what came before it little is needed any more, see
+    /// [`ReplicaRecord::retain`].
     Checkpoint(Certified, Vec<u8>),
 }
 
 impl ReplicaRecord {
-    /// The records that a restart needs: the last checkpoint, what came after it, and the batches before it
-    /// that may still be ordered, since this party has acknowledged them.
+    /// The records that a restart needs: the last checkpoint, what came after it, and of what came before it
+    /// the batches that may still be ordered, since this party has acknowledged them, and decisions of later
+    /// heights, for a peer that has certified the checkpoint earlier may be ahead.
     #[must_use]
     pub fn retain(mut records: Vec<Self>) -> Vec<Self> {
         let last = records.iter().rposition(|record| matches!(record, Self::Checkpoint(..)));
@@ -142,11 +143,10 @@ impl ReplicaRecord {
             Some(Self::Checkpoint(certified, _)) => certified.statement.slot,
             _ => Slot::new(0),
         };
-        let open = |record: &Self| match record {
-            Self::Order(OrderRecord::Batch(batch)) => batch.until() >= first,
-            _ => false,
-        };
-        records.retain(open);
+        records.retain(|record| match record {
+            Self::Order(record) => record.reaches(first),
+            Self::Checkpoint(..) => false,
+        });
         records.extend(later);
         records
     }

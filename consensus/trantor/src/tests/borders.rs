@@ -122,3 +122,35 @@ fn a_late_answer_about_an_epoch_with_another_committee_is_no_fault() {
     net.input(3, ReplicaInput::Received { from: Party::new(0), message });
     assert_eq!(order_faults(&net), Vec::<String>::new());
 }
+
+#[test]
+fn records_about_later_heights_are_retained_although_they_come_before_the_checkpoint() {
+    let mut net = Net::new(4);
+    (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    net.run_to_epoch(1);
+    let all = net.records[&0].clone();
+    let checkpoint = all.iter().find(|one| matches!(one, ReplicaRecord::Checkpoint(..))).unwrap();
+    let decided = |slot| {
+        let certificate = Forger::new(&FOUR).certificate(
+            Stage::Commit,
+            &[0, 1, 2],
+            view(slot, 0),
+            super::bench::value(1),
+        );
+        ReplicaRecord::Order(Record::Decided(Box::new(certificate)))
+    };
+    let body = |slot| {
+        let slot = Slot::new(slot);
+        ReplicaRecord::Order(Record::Body { slot, body: Body::default() })
+    };
+    let batch = |until| {
+        let transactions = vec![crate::block::Transaction::new(vec![1])];
+        let batch = crate::batch::Batch::new(Party::new(1), Slot::new(until), transactions);
+        ReplicaRecord::Order(Record::Batch(batch))
+    };
+    let (old, new) = ([decided(16), body(16), batch(16)], [decided(17), body(17), batch(17)]);
+    let before = old.iter().chain(&new).cloned();
+    let log: Vec<ReplicaRecord> = before.chain([checkpoint.clone()]).collect();
+    let kept: Vec<ReplicaRecord> = new.iter().chain([checkpoint]).cloned().collect();
+    assert!(ReplicaRecord::retain(log) == kept);
+}
