@@ -361,15 +361,15 @@ impl<A: Application> Replica<A> {
     }
 
     /// A message of the ordering. One of another committee is passed on if it helps the one that is
-    /// behind; for any other, its sender is told how far this party is.
+    /// behind; for any other, its sender is told how far this party is. A peer that asks for what is not kept
+    /// gets the latest checkpoint.
     fn receive_order(
         &mut self,
         from: Party,
         committee: CommitteeTag,
         message: crate::message::Message,
     ) {
-        let oldest = self.engine.oldest();
-        if matches!(message, crate::message::Message::Request(first) if first < oldest) {
+        if self.engine.lacks(&message) {
             self.offer_checkpoint(from);
         } else if committee == self.tag() || message::crosses_committees(&message) {
             Machine::handle(&mut self.engine, self.now, OrderInput::Received { from, message });

@@ -13,6 +13,7 @@ use prefinal_protocol::{Instant, Slot};
 use crate::config::Replicas;
 use crate::engine::Trantor;
 use crate::fetch::Fetch;
+use crate::message::{BodyRequest, Message};
 use crate::order::Ordered;
 use crate::schedule::Schedule;
 
@@ -30,6 +31,18 @@ impl Trantor {
     /// The lowest height whose decision is kept for peers.
     pub(crate) fn oldest(&self) -> Slot {
         self.decided.keys().next().copied().unwrap_or(self.next).min(self.next)
+    }
+
+    /// Whether a peer asks for something that is not here, since it was long ago or a restart has left it out.
+    pub(crate) fn lacks(&self, message: &Message) -> bool {
+        match message {
+            Message::Request(first) => *first < self.oldest(),
+            Message::BodyRequest(BodyRequest { slot, value }) => {
+                !self.bodies.get(slot).is_some_and(|bodies| bodies.contains_key(value))
+            }
+            Message::BatchRequest(id) => self.store.get(*id).is_none(),
+            _ => false,
+        }
     }
 
     /// Begins the next epoch. Decisions from `retained` on are kept for peers.

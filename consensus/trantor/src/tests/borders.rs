@@ -124,6 +124,31 @@ fn a_late_answer_about_an_epoch_with_another_committee_is_no_fault() {
 }
 
 #[test]
+fn a_party_that_lacks_a_block_which_nobody_keeps_gets_the_checkpoint() {
+    let block = |message: &ReplicaMessage| match message {
+        ReplicaMessage::Order { message, .. } => match &**message {
+            Message::Proposal(proposal) => proposal.slot == Slot::new(47),
+            Message::BodyResponse(..) => true,
+            Message::Response(all) => all.iter().any(|one| one.body.is_some()),
+            _ => false,
+        },
+        _ => false,
+    };
+    let mut net = one_behind(block, 50);
+    let lagging = net.nodes[&3].ordering();
+    assert_eq!((lagging.unreported.get(), lagging.next().get()), (47, 49));
+    for party in [0, 1] {
+        net.down(party);
+        let records = net.records.remove(&party).unwrap();
+        net.records.insert(party, ReplicaRecord::retain(records));
+        net.up(party, settings(&FOUR));
+    }
+    net.run_to_epoch(5);
+    assert_eq!(net.nodes[&3].app(), net.nodes[&0].app());
+    assert_eq!((net.restored(3), net.faults(), order_faults(&net)), (1, vec![], vec![]));
+}
+
+#[test]
 fn records_about_later_heights_are_retained_although_they_come_before_the_checkpoint() {
     let mut net = Net::new(4);
     (0..4).for_each(|party| net.up(party, settings(&FOUR)));
