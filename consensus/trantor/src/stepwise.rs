@@ -63,6 +63,7 @@ impl Trantor {
         self.retained = Some(retained);
         let waiting = self.store.own(self.me);
         self.pass_on(waiting);
+        self.sum_early();
         if self.started {
             self.advance(now);
             self.spread_uncertified(now);

@@ -179,3 +179,24 @@ fn records_about_later_heights_are_retained_although_they_come_before_the_checkp
     let kept: Vec<ReplicaRecord> = new.iter().chain([checkpoint]).cloned().collect();
     assert!(ReplicaRecord::retain(log) == kept);
 }
+
+/// An engine under a replica, at the end of the first epoch.
+fn at_the_end() -> Bench {
+    let mut bench = Bench::new();
+    bench.engine.retained = Some(Slot::new(1));
+    bench.decide(1..=16);
+    assert!(bench.engine.is_epoch_over());
+    bench
+}
+
+#[test]
+fn prepares_that_came_before_the_epoch_count_when_it_begins() {
+    let mut bench = at_the_end();
+    let value = bench.forger.value(17, &Body::default());
+    bench.votes(Stage::Prepare, &[1, 2, 3], view(17, 0), value);
+    let (committee, now) = (std::sync::Arc::clone(&bench.engine.committee), bench.now);
+    let schedule = bench.engine.next_schedule(&committee);
+    bench.engine.enter(now, committee, schedule, Slot::new(1));
+    let outputs = bench.input(Input::Tick);
+    assert_eq!(commits(&outputs).first().map(|(view, ..)| view.slot.get()), Some(17));
+}
