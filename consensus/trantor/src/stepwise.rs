@@ -89,10 +89,11 @@ impl Trantor {
         self.charged.clear();
         self.heard = self.heard.split_off(&first);
         self.fetch = Fetch::new(self.fetch.grace());
+        // The jobs that checked acknowledgements are forgotten as well.
+        self.store.spreading.clear();
         self.ordered = ordered;
         self.set_ordered();
         (self.next, self.unreported) = (first, first);
-        self.store.keep(first, &BTreeSet::new());
         self.enter(now, committee, schedule, first);
     }
 

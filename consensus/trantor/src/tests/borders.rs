@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use prefinal_crypto_core::access::Party;
-use prefinal_protocol::Slot;
+use prefinal_protocol::{Machine, Slot};
 
 use super::bench::{Bench, FOUR, Forger, commits, sent, view};
 use super::replicas::configure;
@@ -199,4 +199,50 @@ fn prepares_that_came_before_the_epoch_count_when_it_begins() {
     bench.engine.enter(now, committee, schedule, Slot::new(1));
     let outputs = bench.input(Input::Tick);
     assert_eq!(commits(&outputs).first().map(|(view, ..)| view.slot.get()), Some(17));
+}
+
+#[test]
+fn batches_that_a_jump_leaves_behind_are_given_up_and_this_party_spreads_its_own_again() {
+    let mut bench = at_the_end();
+    bench.spread(&[b"of another"]);
+    bench.input(Input::Submit(crate::block::Transaction::new(b"mine".to_vec())));
+    bench.now = bench.now + super::bench::ms(20);
+    bench.input(Input::Tick);
+    let (committee, now) = (std::sync::Arc::clone(&bench.engine.committee), bench.now);
+    let none = BTreeSet::new();
+    let later = (0..40).fold(bench.engine.schedule().clone(), |one, _| one.next(&none, &committee));
+    bench.engine.jump(now, committee, later, Ordered::default());
+    let outputs = bench.input(Input::Tick);
+    let spread: Vec<_> = sent(&outputs)
+        .into_iter()
+        .filter_map(|message| match message {
+            Message::Batch(batch) => Some(batch.transactions()[0].bytes().to_vec()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(spread, [b"mine".to_vec()]);
+    let whole = 4 * bench.engine.max_block_bytes;
+    assert!(bench.engine.store.has_room(Party::new(1), whole), "its allowance is free again");
+}
+
+#[test]
+fn a_batch_whose_acknowledgements_were_being_checked_at_a_jump_is_spread_again() {
+    let mut bench = at_the_end();
+    bench.input(Input::Submit(crate::block::Transaction::new(b"mine".to_vec())));
+    bench.now = bench.now + super::bench::ms(20);
+    bench.input(Input::Tick);
+    let id = bench.engine.store.spreading.keys().next().copied().unwrap();
+    let label = bench.engine.store.get(id).unwrap().label();
+    let message = label.statement(&bench.engine.committee);
+    let signature = super::secret(1).sign(crate::batch::BatchLabel::domain(), &message);
+    let (from, message) = (Party::new(1), Message::Ack(label, signature));
+    // Its job is running when the jump comes.
+    Machine::handle(&mut bench.engine, bench.now, Input::Received { from, message });
+    assert!(bench.engine.store.spreading[&id].checking);
+    let (committee, now) = (std::sync::Arc::clone(&bench.engine.committee), bench.now);
+    let later = bench.engine.next_schedule(&committee).next(&BTreeSet::new(), &committee);
+    bench.engine.jump(now, committee, later, Ordered::default());
+    bench.input(Input::Tick);
+    bench.receive(1, Message::Ack(label, signature));
+    assert_eq!(bench.engine.store.own(Party::new(0)).len(), 1);
 }
