@@ -234,6 +234,8 @@ pub struct Replica<A> {
     votes: BTreeMap<Party, CheckpointVote>,
     /// Senders of a checkpoint whose certificate is being checked.
     checking: BTreeSet<Party>,
+    /// Peers whose certificate was not valid, and until when no other one of theirs is checked.
+    muted: BTreeMap<Party, Instant>,
     pub(crate) transfer: Option<Transfer>,
     patience: Duration,
     now: Instant,
@@ -297,6 +299,7 @@ impl<A: Application> Replica<A> {
             own: None,
             votes: BTreeMap::new(),
             checking: BTreeSet::new(),
+            muted: BTreeMap::new(),
             transfer: None,
             patience,
             now: Instant::START,

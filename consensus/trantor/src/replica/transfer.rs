@@ -2,8 +2,15 @@
 //!
 //! It learns of the checkpoint from a peer that does not keep the heights it asks for. The certificate is
 //! checked before the first piece is asked for, and each piece when it comes. A peer that sends a wrong piece
-//! is accused and the next one is asked; so it is if a peer sends nothing. Pieces wait in memory, so after a
-//! crash the replica is where it was before, and begins again.
+//! is accused and the next one is asked; so it is if a peer sends nothing, or is slow. Pieces wait in memory,
+//! so after a crash the replica is where it was before, and begins again.
+//!
+//! **While a state is fetched, others become known**, for the peers go on. If each took the place of the one
+//! before, a large state would never be complete. So only the peer that is asked is listened to: it does not
+//! keep the state any more, or never had it. Its state is taken if nothing is here of the present one, once in
+//! its turn, or if no other peer has given the next piece either. Thus a faulty peer can neither spoil what
+//! honest ones have sent, nor hold this replica with a state that it alone has and does not give.
+use core::time::Duration;
 use std::sync::Arc;
 
 use prefinal_crypto_core::access::Party;
@@ -18,6 +25,9 @@ use crate::replica::job::CertifyWork;
 use crate::replica::message::{ReplicaFault, ReplicaMessage};
 use crate::replica::{Replica, ReplicaEffect, ReplicaRecord, Stable};
 
+/// A peer may take this part of the patience for a piece on average.
+const SLOWNESS: u32 = 4;
+
 /// A state that is being fetched.
 #[derive(Debug)]
 pub(crate) struct Transfer {
@@ -28,7 +38,12 @@ pub(crate) struct Transfer {
     /// The piece that is asked for.
     next: u32,
     peer: Party,
+    /// When the next peer is asked.
     deadline: Instant,
+    /// How many peers in a row were asked for the next piece and did not give it.
+    misses: usize,
+    /// Whether the peer has put this state in another one's place.
+    replaced: bool,
 }
 
 impl Transfer {
@@ -41,8 +56,34 @@ impl Transfer {
         self.next
     }
 
+    #[cfg(test)]
+    pub(crate) const fn peer(&self) -> Party {
+        self.peer
+    }
+
     pub(super) const fn deadline(&self) -> Instant {
         self.deadline
+    }
+
+    /// Whether a peer may say that it has another state: only the one that is asked for this one.
+    fn may_be_replaced(&self, peer: Party, statement: &Statement) -> bool {
+        self.peer == peer && self.certified.statement != *statement
+    }
+
+    /// Whether another state of this peer is taken, with so many peers beside this party: nothing would be
+    /// lost, or the others do not give the next piece.
+    const fn is_given_up(&self, others: usize) -> bool {
+        (self.next == 0 && !self.replaced) || self.misses.saturating_add(1) >= others
+    }
+
+    /// Takes the piece that was asked for. The peer's time for the next ones grows by a quarter of the
+    /// patience with each, so one that always answers at the last moment loses its turn.
+    fn take(&mut self, piece: &Piece, now: Instant, patience: Duration) {
+        debug_assert!(piece.bytes.len() <= PIECE, "checked");
+        self.bytes.extend_from_slice(&piece.bytes);
+        self.next = self.next.saturating_add(1);
+        self.misses = 0;
+        self.deadline = (self.deadline + patience / SLOWNESS).min(now + patience);
     }
 }
 
@@ -56,15 +97,18 @@ impl<A: Application> Replica<A> {
         }
     }
 
-    /// Answers a peer that misses a piece; with a later checkpoint if this one is not kept any more.
+    /// Answers a peer that misses a piece; with the latest checkpoint if this one is not kept.
     pub(super) fn serve_piece(&mut self, to: Party, epoch: u64, index: u32) {
         let of_epoch = |stable: &&Stable| stable.certified.statement.epoch == epoch;
         let Some(stable) = self.stable.iter().find(of_epoch) else {
             self.offer_checkpoint(to);
             return;
         };
-        let Some(piece) = stable.state.piece(epoch, index) else { return };
-        if self.engine.fetch.may_serve(to, self.now) {
+        // A piece that will not be sent is not copied.
+        if !self.engine.fetch.may_serve(to, self.now) {
+            return;
+        }
+        if let Some(piece) = stable.state.piece(epoch, index) {
             self.send(Recipient::One(to), ReplicaMessage::Piece(Box::new(piece)));
         }
     }
@@ -80,23 +124,32 @@ impl<A: Application> Replica<A> {
 
     /// A peer tells of its checkpoint.
     pub(super) fn receive_stable(&mut self, from: Party, certified: Certified) {
-        let epoch = certified.statement.epoch;
-        let fetching = self.transfer.as_ref().is_some_and(|transfer| transfer.epoch() >= epoch);
-        if epoch <= self.epoch() || fetching || certified.statement.pieces().is_none() {
+        let statement = certified.statement;
+        let own = self.own.as_ref().is_some_and(|own| own.statement == statement);
+        let news =
+            own || self.transfer.as_ref().is_none_or(|one| one.may_be_replaced(from, &statement));
+        if statement.epoch <= self.epoch() || !news || statement.pieces().is_none() {
             return;
         }
-        let Some((committee, _)) = self.signers(epoch) else { return };
+        if self.muted.get(&from).is_some_and(|until| self.now < *until) {
+            return;
+        }
+        let Some((committee, _)) = self.signers(statement.epoch) else { return };
         if self.checking.insert(from) {
             self.certify(committee, CertifyWork::Verify { from, certified });
         }
     }
 
     /// The certificate of a checkpoint is not valid. That is a fault if the committee is known that should
-    /// have signed.
+    /// have signed. In any case nothing of this peer is checked for a while.
     pub(super) fn refuse_stable(&mut self, from: Party, statement: &Statement) {
         let epoch = statement.epoch;
+        self.muted.insert(from, self.now + self.patience);
         if self.signers(epoch).is_some_and(|(_, known)| known) {
             self.accuse(from, ReplicaFault::ForgedCheckpoint { epoch });
+        }
+        if self.transfer.as_ref().is_some_and(|transfer| transfer.peer == from) {
+            self.ask_next_peer();
         }
     }
 
@@ -107,21 +160,29 @@ impl<A: Application> Replica<A> {
             self.stabilize(certified);
             return;
         }
-        let fetching = self.transfer.as_ref().map(Transfer::epoch);
-        let Some(pieces) = statement.pieces() else { return };
-        if statement.epoch <= self.epoch().max(fetching.unwrap_or(0)) {
+        let Some(pieces) = statement.pieces().filter(|_| statement.epoch > self.epoch()) else {
             return;
-        }
+        };
+        let others = self.engine.committee().stakeholders().len().saturating_sub(1);
+        let replaced = match &self.transfer {
+            None => false,
+            Some(transfer) if !transfer.may_be_replaced(from, &statement) => return,
+            Some(transfer) if transfer.is_given_up(others) => true,
+            Some(_) => {
+                self.ask_next_peer();
+                return;
+            }
+        };
         let deadline = self.now + self.patience;
-        let (bytes, next, peer) = (Vec::new(), 0, from);
-        self.transfer = Some(Transfer { certified, pieces, bytes, next, peer, deadline });
+        let (bytes, next, peer, misses) = (Vec::new(), 0, from, 0);
+        let transfer =
+            Transfer { certified, pieces, bytes, next, peer, deadline, misses, replaced };
+        self.transfer = Some(transfer);
         self.ask_piece();
     }
 
     fn ask_piece(&mut self) {
-        let deadline = self.now + self.patience;
-        let Some(transfer) = &mut self.transfer else { return };
-        transfer.deadline = deadline;
+        let Some(transfer) = &self.transfer else { return };
         let (to, epoch, index) = (transfer.peer, transfer.epoch(), transfer.next);
         self.send(Recipient::One(to), ReplicaMessage::PieceRequest { epoch, index });
     }
@@ -133,17 +194,17 @@ impl<A: Application> Replica<A> {
         }
     }
 
+    /// Asks the next peer with stake. The others need not be there.
     fn ask_next_peer(&mut self) {
-        let size = u32::try_from(self.engine.committee().size()).unwrap_or(u32::MAX);
-        let me = self.me;
+        let committee = Arc::clone(&self.engine.committee);
+        let (me, deadline) = (self.me, self.now + self.patience);
         let Some(transfer) = &mut self.transfer else { return };
-        let after = |party: Party| {
-            Party::new(party.get().saturating_add(1).checked_rem(size).unwrap_or_default())
-        };
-        transfer.peer = after(transfer.peer);
-        if transfer.peer == me {
-            transfer.peer = after(transfer.peer);
-        }
+        let after = |party| committee.successor(party, 1).unwrap_or(party);
+        let next = after(transfer.peer);
+        transfer.peer = if next == me { after(next) } else { next };
+        transfer.deadline = deadline;
+        transfer.misses = transfer.misses.saturating_add(1);
+        transfer.replaced = false;
         self.ask_piece();
     }
 
@@ -159,9 +220,7 @@ impl<A: Application> Replica<A> {
             self.ask_next_peer();
             return;
         }
-        debug_assert!(piece.bytes.len() <= PIECE, "checked");
-        transfer.bytes.extend_from_slice(&piece.bytes);
-        transfer.next = transfer.next.saturating_add(1);
+        transfer.take(&piece, self.now, self.patience);
         if transfer.next < transfer.pieces {
             self.ask_piece();
         } else if let Some(transfer) = self.transfer.take() {

@@ -153,6 +153,11 @@ impl Net {
         }
     }
 
+    /// Lets time pass, and nothing else happen.
+    pub(super) fn pass(&mut self, span: std::time::Duration) {
+        self.now = self.now + span;
+    }
+
     /// Runs until something holds; fails if it takes too long.
     pub(super) fn run(&mut self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
         for _ in 0..400_000 {
