@@ -175,7 +175,8 @@ pub enum ReplicaEffect {
     Stable(Statement),
     /// The state was taken from peers, and its epoch begins.
     Restored(Statement),
-    /// A certified state was refused: this replica runs another application than the others.
+    /// A certified state was refused: this replica runs another application than the others, or has no place
+    /// among them yet.
     NotRestored(RestoreFailure),
     /// The application chose a configuration that cannot be; the one before goes on.
     ConfigurationRefused(ConfigurationError),

@@ -29,6 +29,12 @@ pub enum RestoreFailure {
         /// The epoch.
         epoch: u64,
     },
+    /// This party has no place in the epoch yet, so it could not even start from this state.
+    #[error("this party has no place in epoch {epoch}")]
+    NotSeated {
+        /// The epoch.
+        epoch: u64,
+    },
     /// A configuration in it is refused.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
@@ -43,6 +49,7 @@ impl RestoreFailure {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Contents { .. } => "invalid-snapshot",
+            Self::NotSeated { .. } => "not-a-member",
             Self::Configuration(error) => error.code(),
             Self::Application(error) => error.code(),
         }

@@ -239,6 +239,9 @@ impl<A: Application> Replica<A> {
         let seated = contents.seat(&self.context, &self.seated)?;
         let failure = RestoreFailure::Contents { epoch };
         let committee = seated.get(&epoch).map(|one| Arc::clone(&one.committee)).ok_or(failure)?;
+        if committee.member(self.me).is_none() {
+            return Err(RestoreFailure::NotSeated { epoch });
+        }
         self.app.restore(&contents.application)?;
         let record = ReplicaRecord::Checkpoint(certified.clone(), state.bytes().to_vec());
         self.outputs.push_back(prefinal_protocol::Output::Keep(record));
