@@ -36,6 +36,7 @@ use crate::app::{Application, Configuration, ConfigurationError, Seated};
 use crate::block::Transaction;
 use crate::config::{Config, ConfigError};
 use crate::engine::{Effect as OrderEffect, Input as OrderInput, Output as OrderOutput, Trantor};
+use crate::message::Message as OrderMessage;
 use crate::order::Ordered;
 use crate::records::{Record as OrderRecord, Records};
 use crate::schedule::Schedule;
@@ -45,6 +46,9 @@ use contents::{Contents, RestoreFailure};
 use job::{ReplicaJob, ReplicaVerdict};
 use message::{CheckpointVote, CommitteeTag, ReplicaFault, ReplicaMessage};
 use transfer::Transfer;
+
+/// Messages of a peer that are kept for the next epoch.
+const MAX_EARLY: usize = 64;
 
 /// What a replica is started with, beside the configuration of its ordering.
 #[derive(Clone, Debug)]
@@ -115,7 +119,8 @@ pub enum ReplicaInput {
     Submit(Transaction),
     /// A job has ended with this verdict.
     Checked(ReplicaVerdict),
-    /// The key for checkpoints was handed over to the committee of the present epoch.
+    /// The key for checkpoints was handed over to the committee of the present epoch. It should come before
+    /// the epoch ends: until then votes are made, and checked, with what was there before.
     Certifier(Arc<dyn Certifier>),
     /// The time of [`Machine::wake_at`] has come.
     Tick,
@@ -212,8 +217,12 @@ pub(crate) struct Own {
     again: Instant,
     /// Whether votes are being combined.
     combining: bool,
+    /// Whether the votes that are being combined are checked with a key that was handed over meanwhile.
+    outdated: bool,
     /// Parties whose votes are not valid.
     refused: BTreeSet<Party>,
+    /// Parties that have cast a second vote for the state.
+    corrected: BTreeSet<Party>,
 }
 
 /// A replica of an application.
@@ -235,6 +244,8 @@ pub struct Replica<A> {
     votes: BTreeMap<Party, CheckpointVote>,
     /// Senders of a checkpoint whose certificate is being checked.
     checking: BTreeSet<Party>,
+    /// What peers said in the next epoch's committee, if it is another one than this epoch's.
+    early: BTreeMap<Party, Vec<OrderMessage>>,
     /// Peers whose certificate was not valid, and until when no other one of theirs is checked.
     muted: BTreeMap<Party, Instant>,
     pub(crate) transfer: Option<Transfer>,
@@ -300,6 +311,7 @@ impl<A: Application> Replica<A> {
             own: None,
             votes: BTreeMap::new(),
             checking: BTreeSet::new(),
+            early: BTreeMap::new(),
             muted: BTreeMap::new(),
             transfer: None,
             patience,
@@ -329,8 +341,7 @@ impl<A: Application> Replica<A> {
     }
 
     fn tag(&self) -> CommitteeTag {
-        let context = self.engine.committee().context();
-        context.first_chunk().copied().unwrap_or_default()
+        message::tag_of(self.engine.committee())
     }
 
     fn effect(&mut self, effect: ReplicaEffect) {
@@ -365,21 +376,32 @@ impl<A: Application> Replica<A> {
     }
 
     /// A message of the ordering. One of another committee is passed on if it helps the one that is
-    /// behind; for any other, its sender is told how far this party is. A peer that asks for what is not kept
-    /// gets the latest checkpoint.
-    fn receive_order(
-        &mut self,
-        from: Party,
-        committee: CommitteeTag,
-        message: crate::message::Message,
-    ) {
+    /// behind, and kept for later if the committee is the next one; for any other, its sender is told how far
+    /// this party is. A peer that asks for what is not kept gets the latest checkpoint.
+    fn receive_order(&mut self, from: Party, committee: CommitteeTag, message: OrderMessage) {
         if self.engine.lacks(&message) {
-            self.offer_checkpoint(from);
+            self.offer_checkpoint(from, u64::MAX);
         } else if committee == self.tag() || message::crosses_committees(&message) {
             Machine::handle(&mut self.engine, self.now, OrderInput::Received { from, message });
-        } else {
+        } else if !self.hold(from, committee, &message) {
             self.engine.tell_progress(self.now, from);
         }
+    }
+
+    /// Keeps a proposal or a vote of the next epoch's committee until that epoch begins. Without this, those
+    /// that begin it a little later than the first leaders would skip their heights.
+    fn hold(&mut self, from: Party, committee: CommitteeTag, message: &OrderMessage) -> bool {
+        let next = self.epoch().saturating_add(1);
+        let next = self.seated.get(&next).map(|one| &one.committee);
+        let Some(next) = next.filter(|next| message::tag_of(next) == committee) else {
+            return false;
+        };
+        let held = self.early.entry(from).or_default();
+        let fits = message.is_signed() && !message.carries_partial() && held.len() < MAX_EARLY;
+        if fits && message.check_shape(next, self.engine.max_block_bytes).is_ok() {
+            held.push(message.clone());
+        }
+        true
     }
 
     fn translate(&mut self, output: OrderOutput) -> Option<ReplicaOutput> {
@@ -424,7 +446,7 @@ impl<A: Application> Machine for Replica<A> {
                 Machine::handle(&mut self.engine, now, OrderInput::Checked(verdict));
             }
             ReplicaInput::Checked(ReplicaVerdict::Certify(verdict)) => self.certified(verdict),
-            ReplicaInput::Certifier(certifier) => self.certifier = certifier,
+            ReplicaInput::Certifier(certifier) => self.take_certifier(certifier),
             ReplicaInput::Tick => Machine::handle(&mut self.engine, now, OrderInput::Tick),
         }
         self.repeat_vote();

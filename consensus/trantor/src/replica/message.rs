@@ -22,6 +22,10 @@ use crate::replica::checkpoint::{
 /// The beginning of a committee's context: which committee a message of the ordering belongs to.
 pub(crate) type CommitteeTag = [u8; 8];
 
+pub(crate) fn tag_of(committee: &Replicas) -> CommitteeTag {
+    committee.context().first_chunk().copied().unwrap_or_default()
+}
+
 /// A party's vote for its state.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct CheckpointVote {

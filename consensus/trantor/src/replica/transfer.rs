@@ -88,9 +88,10 @@ impl Transfer {
 }
 
 impl<A: Application> Replica<A> {
-    /// Tells a peer of the latest checkpoint.
-    pub(super) fn offer_checkpoint(&mut self, to: Party) {
-        let Some(stable) = self.stable.back() else { return };
+    /// Tells a peer of the checkpoint of an epoch, whose state it may have; or of the latest one.
+    pub(super) fn offer_checkpoint(&mut self, to: Party, epoch: u64) {
+        let wanted = self.stable.iter().find(|one| one.certified.statement.epoch == epoch);
+        let Some(stable) = wanted.or_else(|| self.stable.back()) else { return };
         let certified = Box::new(stable.certified.clone());
         if self.engine.fetch.may_serve(to, self.now) {
             self.send(Recipient::One(to), ReplicaMessage::Stable(certified));
@@ -101,7 +102,7 @@ impl<A: Application> Replica<A> {
     pub(super) fn serve_piece(&mut self, to: Party, epoch: u64, index: u32) {
         let of_epoch = |stable: &&Stable| stable.certified.statement.epoch == epoch;
         let Some(stable) = self.stable.iter().find(of_epoch) else {
-            self.offer_checkpoint(to);
+            self.offer_checkpoint(to, epoch);
             return;
         };
         // A piece that will not be sent is not copied.

@@ -14,6 +14,7 @@ mod bench;
 mod borders;
 mod changes;
 mod clients;
+mod handovers;
 mod messages;
 mod network;
 mod replicas;

@@ -153,6 +153,11 @@ impl Net {
         }
     }
 
+    /// Whether no message is on its way.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.queue.is_empty()
+    }
+
     /// Lets time pass, and nothing else happen.
     pub(super) fn pass(&mut self, span: std::time::Duration) {
         self.now = self.now + span;

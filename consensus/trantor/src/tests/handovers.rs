@@ -1,0 +1,121 @@
+//! Committees and keys that change while replicas are at different places.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use prefinal_crypto_core::access::Party;
+use prefinal_protocol::Slot;
+
+use super::bench::FOUR;
+use super::replicas::{configure, shared_key, sharing};
+use super::service::{Net, order_faults, settings};
+use crate::replica::certifier::Certifier;
+use crate::replica::message::ReplicaMessage;
+use crate::replica::{ReplicaEffect, ReplicaInput};
+
+fn hand_over(net: &mut Net, party: u32, certifier: Arc<dyn Certifier>) {
+    net.input(party, ReplicaInput::Certifier(certifier));
+}
+
+fn wait_for_votes(net: &mut Net) {
+    net.run("the epoch is over everywhere", |net| {
+        net.nodes.values().all(|node| node.own.is_some()) && net.is_quiet()
+    });
+}
+
+#[test]
+fn a_party_that_gets_its_shares_after_the_end_of_the_epoch_votes_then() {
+    let (key, again) = (sharing(0), sharing(0));
+    let mut net = Net::with_certifiers(4, move |party| key(party, party < 2));
+    (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    wait_for_votes(&mut net);
+    assert_eq!(net.epochs(), [0; 4]);
+    hand_over(&mut net, 2, again(2, true));
+    net.run_to_epoch(2);
+    assert_eq!(net.faults(), []);
+}
+
+#[test]
+fn votes_with_shares_of_before_the_handover_are_cast_again_and_counted() {
+    let (old, new) = (sharing(0), sharing(1));
+    let mut net = Net::with_certifiers(4, move |party| old(party, true));
+    (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    for party in [0, 1] {
+        hand_over(&mut net, party, new(party, true));
+    }
+    wait_for_votes(&mut net);
+    assert_eq!(net.epochs(), [0; 4], "two and two");
+    hand_over(&mut net, 2, new(2, true));
+    net.run("three have the new shares", |net| (0..3).all(|party| net.epochs()[party] > 0));
+}
+
+/// The committee changes with epoch 3, which party 0 alone has begun. What it says there reaches the others
+/// before they begin it.
+#[test]
+fn what_is_said_in_the_next_committee_waits_until_it_begins() {
+    let mut net = Net::new(4);
+    net.tamper = Box::new(|_, to, message| match message {
+        ReplicaMessage::Vote(vote) if to > 0 && vote.statement.epoch == 3 => None,
+        ReplicaMessage::Stable(_) => None,
+        message => Some(message),
+    });
+    (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    configure(&mut net, 0, &[2; 4]);
+    net.run("party 0 has begun it", |net| net.epochs() == [3, 2, 2, 2] && net.is_quiet());
+    let certified = net.nodes[&0].stable().unwrap().clone();
+    for party in 1..4 {
+        let message = ReplicaMessage::Stable(Box::new(certified.clone()));
+        net.input(party, ReplicaInput::Received { from: Party::new(0), message });
+    }
+    net.run_to_epoch(4);
+    let skipped: BTreeSet<Slot> = net
+        .effects
+        .iter()
+        .filter_map(|(_, effect)| match effect {
+            ReplicaEffect::Applied { slot, value: None } => Some(*slot),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(skipped, BTreeSet::new());
+    assert_eq!((net.faults(), order_faults(&net)), (vec![], vec![]));
+}
+
+/// Party 3 is at the end of epoch 2, with the state that was certified then. The others have begun epoch 4.
+#[test]
+fn a_party_that_votes_late_gets_the_certificate_of_its_own_state() {
+    let mut net = Net::new(4);
+    net.tamper = Box::new(|_, to, message| match &message {
+        ReplicaMessage::Vote(vote) if vote.statement.epoch >= 3 && to == 3 => None,
+        ReplicaMessage::Stable(_) if to == 3 => None,
+        _ => Some(message),
+    });
+    (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    net.run("the others have gone on", |net| (0..3).all(|party| net.epochs()[party] == 4));
+    net.down(2);
+    net.tamper = Box::new(|_, _, message| Some(message));
+    net.run_to_epoch(5);
+    assert_eq!((net.restored(3), net.faults()), (0, vec![]));
+}
+
+/// Under a shared key a party verifies checkpoints of epochs in which it has no place yet.
+#[test]
+fn a_state_of_an_epoch_without_this_party_is_not_taken() {
+    let key = shared_key();
+    let mut net = Net::with_certifiers(5, move |party| key(party % 4));
+    (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    net.run_to_epoch(2);
+    let stable = net.nodes[&0].stable.back().unwrap().clone();
+    let epoch = stable.certified.statement.epoch;
+    net.up(4, settings(&[1; 5]));
+    let certified = ReplicaMessage::Stable(Box::new(stable.certified));
+    let piece = ReplicaMessage::Piece(Box::new(stable.state.piece(epoch, 0).unwrap()));
+    for message in [certified, piece] {
+        net.input(4, ReplicaInput::Received { from: Party::new(0), message });
+    }
+    let refused = |(by, effect): &(u32, ReplicaEffect)| {
+        *by == 4 && matches!(effect, ReplicaEffect::NotRestored(_))
+    };
+    assert!(net.effects.iter().any(refused));
+    net.down(4);
+    net.up(4, settings(&[1; 5]));
+}
