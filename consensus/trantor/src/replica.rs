@@ -19,6 +19,7 @@ pub(crate) mod contents;
 mod epochs;
 pub(crate) mod job;
 pub(crate) mod message;
+mod receive;
 mod transfer;
 
 use core::time::Duration;
@@ -46,9 +47,6 @@ use contents::{Contents, RestoreFailure};
 use job::{ReplicaJob, ReplicaVerdict};
 use message::{CheckpointVote, CommitteeTag, ReplicaFault, ReplicaMessage};
 use transfer::Transfer;
-
-/// Messages of a peer that are kept for the next epoch.
-const MAX_EARLY: usize = 64;
 
 /// What a replica is started with, beside the configuration of its ordering.
 #[derive(Clone, Debug)]
@@ -245,7 +243,7 @@ pub struct Replica<A> {
     /// Senders of a checkpoint whose certificate is being checked.
     checking: BTreeSet<Party>,
     /// What peers said in the next epoch's committee, if it is another one than this epoch's.
-    early: BTreeMap<Party, Vec<OrderMessage>>,
+    pub(crate) early: BTreeMap<Party, Vec<OrderMessage>>,
     /// Peers whose certificate was not valid, and until when no other one of theirs is checked.
     muted: BTreeMap<Party, Instant>,
     pub(crate) transfer: Option<Transfer>,
@@ -340,6 +338,12 @@ impl<A: Application> Replica<A> {
         self.stable.back().map(|stable| &stable.certified)
     }
 
+    #[cfg(test)]
+    pub(crate) fn seated_tag(&self, epoch: u64) -> CommitteeTag {
+        let seated = self.seated.get(&epoch).map(|one| message::tag_of(&one.committee));
+        seated.unwrap_or_default()
+    }
+
     fn tag(&self) -> CommitteeTag {
         message::tag_of(self.engine.committee())
     }
@@ -354,54 +358,6 @@ impl<A: Application> Replica<A> {
 
     fn accuse(&mut self, party: Party, fault: ReplicaFault) {
         self.effect(ReplicaEffect::Accuse { party, fault });
-    }
-
-    fn receive(&mut self, from: Party, message: ReplicaMessage) {
-        if from == self.me || self.engine.committee().member(from).is_none() {
-            return;
-        }
-        if let Err(fault) = message.check_size() {
-            self.accuse(from, fault);
-            return;
-        }
-        match message {
-            ReplicaMessage::Order { committee, message } => {
-                self.receive_order(from, committee, *message);
-            }
-            ReplicaMessage::Vote(vote) => self.receive_vote(from, *vote),
-            ReplicaMessage::Stable(certified) => self.receive_stable(from, *certified),
-            ReplicaMessage::PieceRequest { epoch, index } => self.serve_piece(from, epoch, index),
-            ReplicaMessage::Piece(piece) => self.receive_piece(from, *piece),
-        }
-    }
-
-    /// A message of the ordering. One of another committee is passed on if it helps the one that is
-    /// behind, and kept for later if the committee is the next one; for any other, its sender is told how far
-    /// this party is. A peer that asks for what is not kept gets the latest checkpoint.
-    fn receive_order(&mut self, from: Party, committee: CommitteeTag, message: OrderMessage) {
-        if self.engine.lacks(&message) {
-            self.offer_checkpoint(from, u64::MAX);
-        } else if committee == self.tag() || message::crosses_committees(&message) {
-            Machine::handle(&mut self.engine, self.now, OrderInput::Received { from, message });
-        } else if !self.hold(from, committee, &message) {
-            self.engine.tell_progress(self.now, from);
-        }
-    }
-
-    /// Keeps a proposal or a vote of the next epoch's committee until that epoch begins. Without this, those
-    /// that begin it a little later than the first leaders would skip their heights.
-    fn hold(&mut self, from: Party, committee: CommitteeTag, message: &OrderMessage) -> bool {
-        let next = self.epoch().saturating_add(1);
-        let next = self.seated.get(&next).map(|one| &one.committee);
-        let Some(next) = next.filter(|next| message::tag_of(next) == committee) else {
-            return false;
-        };
-        let held = self.early.entry(from).or_default();
-        let fits = message.is_signed() && !message.carries_partial() && held.len() < MAX_EARLY;
-        if fits && message.check_shape(next, self.engine.max_block_bytes).is_ok() {
-            held.push(message.clone());
-        }
-        true
     }
 
     fn translate(&mut self, output: OrderOutput) -> Option<ReplicaOutput> {

@@ -162,11 +162,11 @@ impl<A: Application> Replica<A> {
                     Err(error) => self.refuse_votes(&error),
                 }
             }
-            (CertifyWork::Verify { from, certified }, result) => {
+            (CertifyWork::Verify { from, certified, known }, result) => {
                 self.checking.remove(&from);
                 match result {
                     Ok(_) => self.accept_stable(from, certified),
-                    Err(_) => self.refuse_stable(from, &certified.statement),
+                    Err(_) => self.refuse_stable(from, certified.statement.epoch, known),
                 }
             }
             (CertifyWork::Evidence { party, evidence }, Ok(_)) => {

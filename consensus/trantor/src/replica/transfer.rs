@@ -8,9 +8,10 @@
 //! **While a state is fetched, others become known**, for the peers go on. If each took the place of the one
 //! before, a large state would never be complete. So only the peer that is asked is listened to: it does not
 //! keep the state any more, or never had it. Its state is taken if nothing is here of the present one, once in
-//! its turn, or if no other peer has given the next piece either. Thus a faulty peer can neither spoil what
+//! its turn, or if no other peer has given the next piece either. Then all are listened to. Thus a faulty peer can neither spoil what
 //! honest ones have sent, nor hold this replica with a state that it alone has and does not give.
 use core::time::Duration;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use prefinal_crypto_core::access::Party;
@@ -19,7 +20,7 @@ use prefinal_protocol::{Instant, Recipient};
 use crate::app::Application;
 use crate::config::Replicas;
 use crate::order::Ordered;
-use crate::replica::checkpoint::{Certified, PIECE, Piece, State, Statement};
+use crate::replica::checkpoint::{Certified, PIECE, Piece, State};
 use crate::replica::contents::{Contents, RestoreFailure};
 use crate::replica::job::CertifyWork;
 use crate::replica::message::{ReplicaFault, ReplicaMessage};
@@ -38,6 +39,8 @@ pub(crate) struct Transfer {
     /// The piece that is asked for.
     next: u32,
     peer: Party,
+    /// The peers that were asked for pieces.
+    asked: BTreeSet<Party>,
     /// When the next peer is asked.
     deadline: Instant,
     /// How many peers in a row were asked for the next piece and did not give it.
@@ -65,9 +68,9 @@ impl Transfer {
         self.deadline
     }
 
-    /// Whether a peer may say that it has another state: only the one that is asked for this one.
-    fn may_be_replaced(&self, peer: Party, statement: &Statement) -> bool {
-        self.peer == peer && self.certified.statement != *statement
+    /// Whether a peer may say what it has: the one that is asked, or any if none of so many gives the piece.
+    fn listens_to(&self, peer: Party, others: usize) -> bool {
+        self.peer == peer || self.misses >= others
     }
 
     /// Whether another state of this peer is taken, with so many peers beside this party: nothing would be
@@ -84,6 +87,11 @@ impl Transfer {
         self.next = self.next.saturating_add(1);
         self.misses = 0;
         self.deadline = (self.deadline + patience / SLOWNESS).min(now + patience);
+    }
+
+    /// The peer that is asked from now on.
+    fn turn_to(&mut self, peer: Party, deadline: Instant) {
+        (self.peer, self.deadline, self.replaced) = (peer, deadline, false);
     }
 }
 
@@ -127,26 +135,35 @@ impl<A: Application> Replica<A> {
     pub(super) fn receive_stable(&mut self, from: Party, certified: Certified) {
         let statement = certified.statement;
         let own = self.own.as_ref().is_some_and(|own| own.statement == statement);
-        let news =
-            own || self.transfer.as_ref().is_none_or(|one| one.may_be_replaced(from, &statement));
-        if statement.epoch <= self.epoch() || !news || statement.pieces().is_none() {
+        if statement.epoch <= self.epoch() || statement.pieces().is_none() {
             return;
+        }
+        let (others, deadline) = (self.others(), self.now + self.patience);
+        match &mut self.transfer {
+            Some(transfer) if !own && !transfer.listens_to(from, others) => return,
+            Some(transfer) if !own && transfer.certified.statement == statement => {
+                if transfer.peer != from {
+                    transfer.turn_to(from, deadline);
+                    self.ask_piece();
+                }
+                return;
+            }
+            _ => {}
         }
         if self.muted.get(&from).is_some_and(|until| self.now < *until) {
             return;
         }
-        let Some((committee, _)) = self.signers(statement.epoch) else { return };
+        let Some((committee, known)) = self.signers(statement.epoch) else { return };
         if self.checking.insert(from) {
-            self.certify(committee, CertifyWork::Verify { from, certified });
+            self.certify(committee, CertifyWork::Verify { from, certified, known });
         }
     }
 
-    /// The certificate of a checkpoint is not valid. That is a fault if the committee is known that should
+    /// The certificate of a checkpoint is not valid. That is a fault if the committee was known that should
     /// have signed. In any case nothing of this peer is checked for a while.
-    pub(super) fn refuse_stable(&mut self, from: Party, statement: &Statement) {
-        let epoch = statement.epoch;
+    pub(super) fn refuse_stable(&mut self, from: Party, epoch: u64, known: bool) {
         self.muted.insert(from, self.now + self.patience);
-        if self.signers(epoch).is_some_and(|(_, known)| known) {
+        if known {
             self.accuse(from, ReplicaFault::ForgedCheckpoint { epoch });
         }
         if self.transfer.as_ref().is_some_and(|transfer| transfer.peer == from) {
@@ -164,26 +181,33 @@ impl<A: Application> Replica<A> {
         let Some(pieces) = statement.pieces().filter(|_| statement.epoch > self.epoch()) else {
             return;
         };
-        let others = self.engine.committee().stakeholders().len().saturating_sub(1);
+        let others = self.others();
         let replaced = match &self.transfer {
             None => false,
-            Some(transfer) if !transfer.may_be_replaced(from, &statement) => return,
+            Some(transfer) if !transfer.listens_to(from, others) => return,
+            Some(transfer) if transfer.certified.statement == statement => return,
             Some(transfer) if transfer.is_given_up(others) => true,
             Some(_) => {
                 self.ask_next_peer();
                 return;
             }
         };
-        let deadline = self.now + self.patience;
-        let (bytes, next, peer, misses) = (Vec::new(), 0, from, 0);
+        let (peer, deadline, asked) = (from, self.now + self.patience, BTreeSet::new());
+        let (bytes, next, misses) = (Vec::new(), 0, 0);
         let transfer =
-            Transfer { certified, pieces, bytes, next, peer, deadline, misses, replaced };
+            Transfer { certified, pieces, bytes, next, peer, asked, deadline, misses, replaced };
         self.transfer = Some(transfer);
         self.ask_piece();
     }
 
+    /// The number of peers with stake.
+    fn others(&self) -> usize {
+        self.latest().stakeholders().len().saturating_sub(1)
+    }
+
     fn ask_piece(&mut self) {
-        let Some(transfer) = &self.transfer else { return };
+        let Some(transfer) = &mut self.transfer else { return };
+        transfer.asked.insert(transfer.peer);
         let (to, epoch, index) = (transfer.peer, transfer.epoch(), transfer.next);
         self.send(Recipient::One(to), ReplicaMessage::PieceRequest { epoch, index });
     }
@@ -195,30 +219,33 @@ impl<A: Application> Replica<A> {
         }
     }
 
-    /// Asks the next peer with stake. The others need not be there.
+    /// Asks the next peer with stake in the latest committee that is known. Others need not be there.
     fn ask_next_peer(&mut self) {
-        let committee = Arc::clone(&self.engine.committee);
+        let committee = self.latest();
         let (me, deadline) = (self.me, self.now + self.patience);
         let Some(transfer) = &mut self.transfer else { return };
         let after = |party| committee.successor(party, 1).unwrap_or(party);
         let next = after(transfer.peer);
-        transfer.peer = if next == me { after(next) } else { next };
-        transfer.deadline = deadline;
+        transfer.turn_to(if next == me { after(next) } else { next }, deadline);
         transfer.misses = transfer.misses.saturating_add(1);
-        transfer.replaced = false;
         self.ask_piece();
     }
 
-    /// A piece arrived. One that was not asked for, or not of this peer, is dropped.
+    /// A piece arrived. It may come late, when another peer is asked already. One that this peer was not asked
+    /// for is dropped.
     pub(super) fn receive_piece(&mut self, from: Party, piece: Piece) {
         let Some(transfer) = &mut self.transfer else { return };
         let epoch = transfer.epoch();
-        if (from, piece.epoch, piece.index) != (transfer.peer, epoch, transfer.next) {
+        if !transfer.asked.contains(&from) || (piece.epoch, piece.index) != (epoch, transfer.next) {
             return;
         }
         if let Err(error) = piece.verify(&transfer.certified.statement) {
+            transfer.asked.remove(&from);
+            let is_turn = transfer.peer == from;
             self.accuse(from, ReplicaFault::BadPiece { epoch, error });
-            self.ask_next_peer();
+            if is_turn {
+                self.ask_next_peer();
+            }
             return;
         }
         transfer.take(&piece, self.now, self.patience);

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::Slot;
 
-use super::bench::FOUR;
+use super::bench::{FOUR, Forger, ms, value, view};
 use super::replicas::{configure, shared_key, sharing};
 use super::service::{Net, order_faults, settings};
+use crate::certificate::Stage;
+use crate::message::Message;
 use crate::replica::certifier::Certifier;
 use crate::replica::message::ReplicaMessage;
 use crate::replica::{ReplicaEffect, ReplicaInput};
@@ -118,4 +120,38 @@ fn a_state_of_an_epoch_without_this_party_is_not_taken() {
     assert!(net.effects.iter().any(refused));
     net.down(4);
     net.up(4, settings(&[1; 5]));
+}
+
+/// Parties 4 to 6 have the stake from epoch 3 on, and places from then on as well.
+#[test]
+fn parties_that_join_later_are_heard_as_far_as_their_committee_is_known() {
+    let mut net = Net::new(7);
+    (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    let say = |net: &mut Net, message: Message| {
+        let committee = net.nodes[&0].seated_tag(3);
+        let message = ReplicaMessage::Order { committee, message: Box::new(message) };
+        net.input(0, ReplicaInput::Received { from: Party::new(4), message });
+    };
+    let vote = || Forger::new(&FOUR).vote(Stage::Prepare, 4, view(49, 0), value(1));
+    net.run_to_epoch(0);
+    say(&mut net, vote());
+    configure(&mut net, 0, &[0, 0, 0, 1, 1, 1, 1]);
+    net.run("epoch 2 has begun", |net| net.epochs()[0] == 2);
+    assert!(net.nodes[&0].early.is_empty());
+    let next = net.nodes[&0].ordering().next();
+    (1..4).for_each(|party| net.down(party));
+    say(&mut net, vote());
+    assert_eq!(net.nodes[&0].early.values().map(Vec::len).collect::<Vec<_>>(), [1]);
+    (0..99).for_each(|_| say(&mut net, vote()));
+    assert_eq!(net.nodes[&0].early.values().map(Vec::len).collect::<Vec<_>>(), [64]);
+    let _before = net.take_sent_to(4);
+    say(&mut net, Message::Progress(next.after(100)));
+    net.pass(ms(20));
+    net.input(0, ReplicaInput::Tick);
+    let asked = net.take_sent_to(4).into_iter();
+    let asked = asked.filter(|one| match one {
+        ReplicaMessage::Order { message, .. } => matches!(**message, Message::Request(_)),
+        _ => false,
+    });
+    assert_eq!((asked.count(), order_faults(&net)), (1, vec![]));
 }

@@ -257,6 +257,59 @@ fn a_party_without_stake_is_asked_for_pieces_only_if_it_offered_them() {
     assert_eq!(peers, [3, 1, 2, 0, 1, 2]);
 }
 
+#[test]
+fn a_certificate_is_judged_by_what_was_known_when_its_check_began() {
+    let (mut net, good) = alone();
+    let state = three_ahead(Net::new(4)).nodes[&0].stable.back().unwrap().state.clone();
+    let epoch = good.statement.epoch;
+    // The committee that signs this one is not known for sure before that of `good` is.
+    let later = Statement { epoch: epoch + 1, ..good.statement };
+    let later = Certified { statement: later, ..good.clone() };
+    net.jobs = Some(Vec::new());
+    assert!(!asked(&mut net, 1, later));
+    let jobs = net.jobs.take().unwrap();
+    assert!(asked(&mut net, 2, good.clone()));
+    for index in 0..good.statement.pieces().unwrap() {
+        give(&mut net, 2, state.piece(epoch, index).unwrap());
+    }
+    assert_eq!(net.epochs(), [epoch]);
+    let verdicts: Vec<_> = jobs.into_iter().map(|(_, job)| job.run()).collect();
+    assert_eq!(verdicts.len(), 1);
+    verdicts.into_iter().for_each(|verdict| net.input(3, ReplicaInput::Checked(verdict)));
+    assert_eq!(net.faults(), []);
+}
+
+#[test]
+fn if_no_peer_gives_the_next_piece_any_that_offers_it_is_asked_and_late_pieces_count() {
+    let (mut net, good) = alone();
+    let state = three_ahead(Net::new(4)).nodes[&0].stable.back().unwrap().state.clone();
+    let epoch = good.statement.epoch;
+    let late = |net: &mut Net| {
+        net.pass(ms(500));
+        net.input(3, ReplicaInput::Tick);
+        transfer(net)
+    };
+    assert!(asked(&mut net, 0, good.clone()));
+    give(&mut net, 1, state.piece(epoch, 0).unwrap());
+    assert_eq!(transfer(&net), (epoch, 0, 0), "1 was not asked");
+    assert_eq!(late(&mut net), (epoch, 1, 0));
+    asked(&mut net, 2, good.clone());
+    assert_eq!(transfer(&net), (epoch, 1, 0), "it is the turn of 1");
+    give(&mut net, 0, state.piece(epoch, 0).unwrap());
+    assert_eq!(transfer(&net), (epoch, 1, 1), "late, but good");
+    for peer in [2, 0, 1] {
+        assert_eq!(late(&mut net), (epoch, peer, 1));
+    }
+    asked(&mut net, 0, good);
+    assert_eq!(transfer(&net), (epoch, 0, 1), "nobody has given it");
+    let mut bad = state.piece(epoch, 1).unwrap();
+    bad.bytes[0] ^= 1;
+    give(&mut net, 2, bad.clone());
+    give(&mut net, 2, bad);
+    assert_eq!(transfer(&net), (epoch, 0, 1), "it was not the turn of 2");
+    assert_eq!(net.faults().len(), 1, "it is not believed again before it is asked");
+}
+
 /// Party 2 alone has the certificate of the state that the other two are at as well, since it keeps its vote
 /// from them. It tells party 3 of it, and does not give it the state. All three others are needed.
 #[test]
