@@ -223,6 +223,13 @@ pub(crate) struct Own {
     corrected: BTreeSet<Party>,
 }
 
+#[cfg(test)]
+impl Own {
+    pub(crate) const fn statement(&self) -> Statement {
+        self.statement
+    }
+}
+
 /// A replica of an application.
 #[derive(Debug)]
 pub struct Replica<A> {

@@ -108,7 +108,7 @@ fn decisions_of_two_committees_in_one_answer_are_taken_as_far_as_the_committee_i
 fn a_late_answer_about_an_epoch_with_another_committee_is_no_fault() {
     let mut net = Net::new(4);
     (0..4).for_each(|party| net.up(party, settings(&FOUR)));
-    configure(&mut net, 0, &[1, 1, 1, 2]);
+    configure(&mut net, 0, &[1, 1, 1, 1, 0]);
     net.run_to_epoch(2);
     net.run("a height is decided", |net| net.nodes[&0].ordering().next() > Slot::new(40));
     let engine = net.nodes[&0].ordering();
@@ -117,9 +117,12 @@ fn a_late_answer_about_an_epoch_with_another_committee_is_no_fault() {
     let body = engine.bodies[&slot][&certificate.value].clone();
     let decision = Decision { certificate, body: Some(body) };
     net.run_to_epoch(3);
-    let message = Box::new(Message::Response(vec![decision]));
-    let message = ReplicaMessage::Order { committee: [0; 8], message };
-    net.input(3, ReplicaInput::Received { from: Party::new(0), message });
+    // The signers of a batch are a list as long as the committee of then.
+    let block = super::bench::body(&[b"x"]);
+    for message in [Message::Response(vec![decision]), Message::BodyResponse(slot, block)] {
+        let message = ReplicaMessage::Order { committee: [0; 8], message: Box::new(message) };
+        net.input(3, ReplicaInput::Received { from: Party::new(0), message });
+    }
     assert_eq!(order_faults(&net), Vec::<String>::new());
 }
 

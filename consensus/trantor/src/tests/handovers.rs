@@ -8,11 +8,14 @@ use prefinal_protocol::Slot;
 
 use super::bench::{FOUR, Forger, ms, value, view};
 use super::replicas::{configure, shared_key, sharing};
-use super::service::{Net, order_faults, settings};
+use super::service::{Net, again, order_faults, settings};
+use super::{context, members};
 use crate::certificate::Stage;
-use crate::message::Message;
-use crate::replica::certifier::Certifier;
-use crate::replica::message::ReplicaMessage;
+use crate::config::Replicas;
+use crate::message::{Commit, Message, Vote};
+use crate::replica::certifier::{Certifier, StakeCertifier};
+use crate::replica::checkpoint::Statement;
+use crate::replica::message::{CheckpointVote, ReplicaFault, ReplicaMessage};
 use crate::replica::{ReplicaEffect, ReplicaInput};
 
 fn hand_over(net: &mut Net, party: u32, certifier: Arc<dyn Certifier>) {
@@ -49,6 +52,68 @@ fn votes_with_shares_of_before_the_handover_are_cast_again_and_counted() {
     assert_eq!(net.epochs(), [0; 4], "two and two");
     hand_over(&mut net, 2, new(2, true));
     net.run("three have the new shares", |net| (0..3).all(|party| net.epochs()[party] > 0));
+}
+
+/// Party 0 at the end of the first epoch, with its own vote alone.
+fn with_own_vote(certifiers: impl Fn(u32) -> Arc<dyn Certifier> + 'static) -> (Net, Statement) {
+    let mut net = Net::with_certifiers(4, certifiers);
+    net.tamper = Box::new(|_, to, message| match message {
+        ReplicaMessage::Vote(_) | ReplicaMessage::Stable(_) if to == 0 => None,
+        message => Some(message),
+    });
+    (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    net.run_to_own(0);
+    let statement = net.nodes[&0].own.as_ref().unwrap().statement();
+    (net, statement)
+}
+
+fn vote(net: &mut Net, from: u32, statement: Statement, vote: Vec<u8>) {
+    let message = ReplicaMessage::Vote(Box::new(CheckpointVote { statement, vote }));
+    net.input(0, ReplicaInput::Received { from: Party::new(from), message });
+}
+
+fn committee() -> Replicas {
+    Replicas::new(&context(0), members(&FOUR)).unwrap()
+}
+
+#[test]
+fn a_party_may_correct_its_vote_once_and_spoils_no_more_sums() {
+    let sign = |party| StakeCertifier::new(again(party));
+    let (mut net, statement) = with_own_vote(move |party| Arc::new(sign(party)));
+    let good = |party| sign(party).vote(&committee(), &statement.to_bytes(&context(0))).unwrap();
+    vote(&mut net, 1, statement, good(1));
+    for junk in 0..9 {
+        vote(&mut net, 3, statement, vec![junk]);
+    }
+    let epoch = 1;
+    let fault = || (0, 3, ReplicaFault::BadVote { epoch });
+    assert_eq!(net.faults(), [fault(), fault()]);
+    // Another state is no correction, and an earlier epoch comes too late.
+    let (mut net, statement) = with_own_vote(move |party| Arc::new(sign(party)));
+    vote(&mut net, 1, statement, good(1));
+    vote(&mut net, 3, Statement { root: [9; 32], ..statement }, vec![1]);
+    vote(&mut net, 3, statement, good(3));
+    vote(&mut net, 2, Statement { epoch: 2, ..statement }, vec![1]);
+    vote(&mut net, 2, statement, good(2));
+    assert_eq!((net.epochs()[0], net.faults()), (0, vec![]));
+}
+
+#[test]
+fn votes_that_were_being_checked_with_the_old_key_at_the_handover_are_checked_again() {
+    let (old, new) = (sharing(0), sharing(1));
+    let (mut net, statement) = with_own_vote(move |party| old(party, true));
+    net.jobs = Some(Vec::new());
+    for party in [1, 2] {
+        let bytes = statement.to_bytes(&context(0));
+        let with_new = new(party, true).vote(&committee(), &bytes).unwrap();
+        vote(&mut net, party, statement, with_new);
+    }
+    let jobs = net.jobs.take().unwrap();
+    hand_over(&mut net, 0, new(0, true));
+    for (_, job) in jobs {
+        net.input(0, ReplicaInput::Checked(job.run()));
+    }
+    assert_eq!((net.epochs()[0], net.faults()), (1, vec![]));
 }
 
 /// The committee changes with epoch 3, which party 0 alone has begun. What it says there reaches the others
@@ -140,6 +205,13 @@ fn parties_that_join_later_are_heard_as_far_as_their_committee_is_known() {
     assert!(net.nodes[&0].early.is_empty());
     let next = net.nodes[&0].ordering().next();
     (1..4).for_each(|party| net.down(party));
+    let Message::Prepare(prepare) = vote() else { panic!("it is one") };
+    let large = Message::Commit(Box::new(Commit { vote: prepare, partial: Some(vec![1]) }));
+    let nowhere = Message::Prepare(Vote { view: view(0, 0), ..prepare });
+    for message in [large, nowhere, Message::Request(Slot::new(49))] {
+        say(&mut net, message);
+    }
+    assert_eq!(net.nodes[&0].early.values().map(Vec::len).sum::<usize>(), 0);
     say(&mut net, vote());
     assert_eq!(net.nodes[&0].early.values().map(Vec::len).collect::<Vec<_>>(), [1]);
     (0..99).for_each(|_| say(&mut net, vote()));
@@ -154,4 +226,9 @@ fn parties_that_join_later_are_heard_as_far_as_their_committee_is_known() {
         _ => false,
     });
     assert_eq!((asked.count(), order_faults(&net)), (1, vec![]));
+    // It is given nothing before it has a place.
+    let epoch = net.nodes[&0].stable().unwrap().statement.epoch;
+    let message = ReplicaMessage::PieceRequest { epoch, index: 0 };
+    net.input(0, ReplicaInput::Received { from: Party::new(4), message });
+    assert!(!net.take_sent_to(4).iter().any(|one| matches!(one, ReplicaMessage::Piece(_))));
 }

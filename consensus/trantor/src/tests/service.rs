@@ -189,6 +189,11 @@ impl Net {
         self.nodes.values().map(|node| node.ordering().schedule().epoch()).collect()
     }
 
+    /// Runs until a party has ended its epoch and waits for votes.
+    pub(super) fn run_to_own(&mut self, party: u32) {
+        self.run("the end of the epoch", |net| net.nodes[&party].own.is_some());
+    }
+
     pub(super) fn run_to_epoch(&mut self, epoch: u64) {
         self.run("epoch", |net| net.epochs().iter().all(|at| *at >= epoch));
     }

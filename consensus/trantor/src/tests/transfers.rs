@@ -6,12 +6,13 @@ use std::rc::Rc;
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::Slot;
 
-use super::bench::{FOUR, ms};
+use super::bench::{FOUR, ms, value};
 use super::replicas::shared_key;
 use super::service::{Net, again, order_faults, put, settings};
 use super::{context, members};
+use crate::batch::BatchId;
 use crate::config::Replicas;
-use crate::message::Message;
+use crate::message::{BodyRequest, Message};
 use crate::replica::certifier::{Certifier, StakeCertifier};
 use crate::replica::checkpoint::{Certified, PIECE, Piece, PieceError, Statement};
 use crate::replica::message::{ReplicaFault, ReplicaMessage};
@@ -185,12 +186,15 @@ fn another_state_is_taken_from_the_peer_that_is_asked_if_nothing_is_lost_or_nobo
     assert_eq!(offer(&mut net, 1, new), (before, 0, 0), "another peer than the one that is asked");
     assert_eq!(offer(&mut net, 0, new), (after, 0, 0), "once in its turn");
     assert_eq!(offer(&mut net, 0, old), (after, 1, 0), "and no more");
-    give(&mut net, 1, new.state.piece(after, 0).unwrap());
-    assert_eq!(offer(&mut net, 1, new), (after, 1, 1), "the same");
+    assert_eq!(offer(&mut net, 1, old), (before, 1, 0), "the next one has its turn");
+    assert_eq!(offer(&mut net, 1, new), (before, 2, 0));
+    assert_eq!(offer(&mut net, 2, new), (after, 2, 0));
+    give(&mut net, 2, new.state.piece(after, 0).unwrap());
+    assert_eq!(offer(&mut net, 2, new), (after, 2, 1), "the same");
     // Nothing that is here is lost before all others were asked for the rest.
-    assert_eq!(offer(&mut net, 1, old), (after, 2, 1));
     assert_eq!(offer(&mut net, 2, old), (after, 0, 1));
-    assert_eq!(offer(&mut net, 0, old), (before, 0, 0));
+    assert_eq!(offer(&mut net, 0, old), (after, 1, 1));
+    assert_eq!(offer(&mut net, 1, old), (before, 1, 0));
     assert_eq!(net.faults(), []);
 }
 
@@ -385,8 +389,15 @@ fn a_peer_is_given_pieces_of_what_is_kept_and_a_statement_in_place_of_the_rest()
     let old = Message::Request(Slot::new(1));
     let old = ReplicaMessage::Order { committee: [0; 8], message: Box::new(old) };
     assert!(matches!(&ask(old)[..], [ReplicaMessage::Stable(_)]));
+    let body = BodyRequest { slot: Slot::new(1), value: value(1) };
+    let batch = BatchId::new([1; 32]);
+    for message in [Message::BodyRequest(body), Message::BatchRequest(batch)] {
+        let message = ReplicaMessage::Order { committee: [0; 8], message: Box::new(message) };
+        assert!(matches!(&ask(message)[..], [ReplicaMessage::Stable(_)]));
+    }
     let served = (0..100).filter(|_| !ask(request(epoch, 0)).is_empty()).count();
     assert!(served < 32, "and no more for a while: {served}");
+    assert_eq!(ask(request(1, 0)), [], "nor of anything else");
 }
 
 #[test]
