@@ -55,7 +55,8 @@ pub struct Settings {
     pub configuration: Configuration,
     /// After how many epochs a configuration takes effect, at least one.
     pub config_offset: u64,
-    /// Number of epochs before the present one whose decisions and checkpoints are kept for peers.
+    /// Number of epochs before the present one whose decisions and checkpoints are kept for peers. A peer that
+    /// fell behind needs one checkpoint until it has all its pieces, so choose more for a large state.
     pub retained_epochs: u64,
 }
 

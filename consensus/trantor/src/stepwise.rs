@@ -1,9 +1,9 @@
 //! Epochs one step at a time: an engine under a [`Replica`](crate::Replica) stops at an epoch's end until the
 //! replica lets it go on, with the committee of the next epoch.
 //!
-//! All heights of the epoch are then decided and reported, so nothing is open, and what peers that are ahead
-//! sent about the next epoch waits in the collectors. If the committee changes, that is dropped: those
-//! votes count other stakes, and decisions are fetched instead.
+//! All heights of the epoch are then decided and reported, so nothing is open. What peers that are ahead sent
+//! about the next epoch waits: votes in the collectors, and heights that they decide. If the committee
+//! changes, the replica keeps these messages instead, for votes of another committee count other stakes.
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -108,7 +108,7 @@ fn decisions_of_two_committees_in_one_answer_are_taken_as_far_as_the_committee_i
 fn a_late_answer_about_an_epoch_with_another_committee_is_no_fault() {
     let mut net = Net::new(4);
     (0..4).for_each(|party| net.up(party, settings(&FOUR)));
-    configure(&mut net, 0, &[1, 1, 1, 1, 0]);
+    configure(&mut net, 0, &[1, 1, 1, 1, 0, 0, 0, 0, 0]);
     net.run_to_epoch(2);
     net.run("a height is decided", |net| net.nodes[&0].ordering().next() > Slot::new(40));
     let engine = net.nodes[&0].ordering();

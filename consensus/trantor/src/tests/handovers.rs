@@ -96,6 +96,29 @@ fn a_party_may_correct_its_vote_once_and_spoils_no_more_sums() {
     vote(&mut net, 2, Statement { epoch: 2, ..statement }, vec![1]);
     vote(&mut net, 2, statement, good(2));
     assert_eq!((net.epochs()[0], net.faults()), (0, vec![]));
+    // Nor does anybody take evidence back.
+    let (mut net, statement) = with_own_vote(move |party| Arc::new(sign(party)));
+    let wrong = Statement { root: [9; 32], ..statement };
+    let signed = sign(3).vote(&committee(), &wrong.to_bytes(&context(0))).unwrap();
+    vote(&mut net, 3, wrong, signed);
+    vote(&mut net, 3, wrong, vec![1]);
+    vote(&mut net, 1, statement, good(1));
+    vote(&mut net, 2, statement, good(2));
+    assert!(matches!(&net.faults()[..], [(0, 3, ReplicaFault::WrongState(_))]));
+}
+
+#[test]
+fn votes_that_the_old_key_refused_count_with_the_new_one() {
+    let (old, new) = (sharing(0), sharing(1));
+    let (mut net, statement) = with_own_vote(move |party| old(party, true));
+    for party in [1, 2] {
+        let bytes = statement.to_bytes(&context(0));
+        let with_new = new(party, true).vote(&committee(), &bytes).unwrap();
+        vote(&mut net, party, statement, with_new);
+    }
+    assert_eq!((net.epochs()[0], net.faults().len()), (0, 2));
+    hand_over(&mut net, 0, new(0, true));
+    assert_eq!((net.epochs()[0], net.faults().len()), (1, 2));
 }
 
 #[test]
@@ -145,6 +168,23 @@ fn what_is_said_in_the_next_committee_waits_until_it_begins() {
         .collect();
     assert_eq!(skipped, BTreeSet::new());
     assert_eq!((net.faults(), order_faults(&net)), (vec![], vec![]));
+}
+
+#[test]
+fn what_waits_for_an_epoch_is_forgotten_if_a_state_of_a_later_one_is_taken() {
+    let mut net = Net::new(4);
+    net.tamper = Box::new(|_, to, message| match &message {
+        ReplicaMessage::Vote(vote) if vote.statement.epoch >= 3 && to == 3 => None,
+        ReplicaMessage::Stable(_) if to == 3 => None,
+        _ => Some(message),
+    });
+    (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    configure(&mut net, 0, &[2; 4]);
+    net.run("the others have gone on", |net| (0..3).all(|party| net.epochs()[party] == 6));
+    assert!(!net.nodes[&3].early.is_empty());
+    net.tamper = Box::new(|_, _, message| Some(message));
+    net.run("it has the state", |net| net.restored(3) > 0);
+    assert!(net.nodes[&3].early.is_empty());
 }
 
 /// Party 3 is at the end of epoch 2, with the state that was certified then. The others have begun epoch 4.

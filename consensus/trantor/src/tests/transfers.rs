@@ -152,6 +152,9 @@ fn an_old_checkpoint_moves_nothing_back() {
     come_back(&mut net);
     let before = net.epochs()[3];
     assert!(old.statement.epoch < before);
+    net.jobs = Some(Vec::new());
+    assert!(!asked(&mut net, 0, old.clone()));
+    assert_eq!(net.jobs.take().map(|jobs| jobs.len()), Some(0), "it is not even checked");
     assert!(!asked(&mut net, 0, old));
     let present = net.nodes[&3].stable().unwrap().clone();
     assert!(!asked(&mut net, 0, present));
@@ -215,12 +218,12 @@ fn a_peer_that_is_always_slow_loses_its_turn_and_what_it_gave_stays() {
     assert_eq!(after(&mut net, 130), (epoch, 2, 1));
     // It would have answered again within the patience of 500 milliseconds.
     assert_eq!(after(&mut net, 10), (epoch, 0, 1));
-    for index in 1..3 {
-        assert_eq!(after(&mut net, 120), (epoch, 0, index));
+    for (index, millis) in [(1, 120), (2, 120), (3, 10)] {
+        assert_eq!(after(&mut net, millis), (epoch, 0, index));
         give(&mut net, 0, state.piece(epoch, index).unwrap());
     }
-    assert_eq!(after(&mut net, 490), (epoch, 0, 3), "one that was quick may be slow once");
-    assert_eq!(after(&mut net, 20), (epoch, 1, 3));
+    assert_eq!(after(&mut net, 490), (epoch, 0, 4), "one that was quick may be slow once");
+    assert_eq!(after(&mut net, 20), (epoch, 1, 4), "but for no longer than the patience");
 }
 
 #[test]
@@ -264,13 +267,16 @@ fn a_party_without_stake_is_asked_for_pieces_only_if_it_offered_them() {
 #[test]
 fn a_certificate_is_judged_by_what_was_known_when_its_check_began() {
     let (mut net, good) = alone();
-    let state = three_ahead(Net::new(4)).nodes[&0].stable.back().unwrap().state.clone();
+    let others = three_ahead(Net::new(4));
+    let kept = &others.nodes[&0].stable;
+    let (old, state) = (kept.front().unwrap().certified.clone(), &kept.back().unwrap().state);
     let epoch = good.statement.epoch;
     // The committee that signs this one is not known for sure before that of `good` is.
     let later = Statement { epoch: epoch + 1, ..good.statement };
     let later = Certified { statement: later, ..good.clone() };
     net.jobs = Some(Vec::new());
     assert!(!asked(&mut net, 1, later));
+    assert!(!asked(&mut net, 0, old));
     let jobs = net.jobs.take().unwrap();
     assert!(asked(&mut net, 2, good.clone()));
     for index in 0..good.statement.pieces().unwrap() {
@@ -278,9 +284,10 @@ fn a_certificate_is_judged_by_what_was_known_when_its_check_began() {
     }
     assert_eq!(net.epochs(), [epoch]);
     let verdicts: Vec<_> = jobs.into_iter().map(|(_, job)| job.run()).collect();
-    assert_eq!(verdicts.len(), 1);
+    assert_eq!(verdicts.len(), 2);
     verdicts.into_iter().for_each(|verdict| net.input(3, ReplicaInput::Checked(verdict)));
     assert_eq!(net.faults(), []);
+    assert!(net.nodes[&3].transfer.is_none(), "the old one is valid, and of no use any more");
 }
 
 #[test]
