@@ -14,7 +14,7 @@ use crate::certificate::Stage;
 use crate::config::Replicas;
 use crate::message::{Commit, Message, Vote};
 use crate::replica::certifier::{Certifier, StakeCertifier};
-use crate::replica::checkpoint::Statement;
+use crate::replica::checkpoint::{Certified, Statement};
 use crate::replica::message::{CheckpointVote, ReplicaFault, ReplicaMessage};
 use crate::replica::{ReplicaEffect, ReplicaInput};
 
@@ -105,6 +105,27 @@ fn a_party_may_correct_its_vote_once_and_spoils_no_more_sums() {
     vote(&mut net, 1, statement, good(1));
     vote(&mut net, 2, statement, good(2));
     assert!(matches!(&net.faults()[..], [(0, 3, ReplicaFault::WrongState(_))]));
+}
+
+#[test]
+fn a_vote_without_stake_spoils_nothing() {
+    let stakes = [1, 1, 1, 0];
+    let mut net = Net::new(4);
+    net.tamper = Box::new(|_, to, message| match message {
+        ReplicaMessage::Vote(_) | ReplicaMessage::Stable(_) if to == 0 => None,
+        message => Some(message),
+    });
+    (0..4).for_each(|party| net.up(party, settings(&stakes)));
+    net.run_to_own(0);
+    let statement = net.nodes[&0].own.as_ref().unwrap().statement();
+    let committee = Replicas::new(&context(0), members(&stakes)).unwrap();
+    vote(&mut net, 3, statement, vec![1]);
+    for party in [1, 2] {
+        let bytes = statement.to_bytes(&context(0));
+        let good = StakeCertifier::new(again(party)).vote(&committee, &bytes).unwrap();
+        vote(&mut net, party, statement, good);
+    }
+    assert_eq!((net.epochs()[0], net.faults()), (1, vec![]));
 }
 
 #[test]
@@ -271,4 +292,10 @@ fn parties_that_join_later_are_heard_as_far_as_their_committee_is_known() {
     let message = ReplicaMessage::PieceRequest { epoch, index: 0 };
     net.input(0, ReplicaInput::Received { from: Party::new(4), message });
     assert!(!net.take_sent_to(4).iter().any(|one| matches!(one, ReplicaMessage::Piece(_))));
+    // One without a place in any committee is no peer, and nothing that it says is read.
+    let certified = net.nodes[&0].stable().unwrap().clone();
+    let long = Certified { certificate: vec![0; 1 << 20], ..certified };
+    let message = ReplicaMessage::Stable(Box::new(long));
+    net.input(0, ReplicaInput::Received { from: Party::new(7), message });
+    assert_eq!(net.faults(), []);
 }
