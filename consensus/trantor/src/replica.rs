@@ -208,7 +208,7 @@ pub(crate) struct Stable {
 /// This party's state at the end of an epoch, until it is certified.
 #[derive(Debug)]
 pub(crate) struct Own {
-    statement: Statement,
+    pub(crate) statement: Statement,
     state: State,
     schedule: Schedule,
     vote: Option<CheckpointVote>,
@@ -222,13 +222,6 @@ pub(crate) struct Own {
     refused: BTreeSet<Party>,
     /// Parties that have cast a second vote for the state.
     corrected: BTreeSet<Party>,
-}
-
-#[cfg(test)]
-impl Own {
-    pub(crate) const fn statement(&self) -> Statement {
-        self.statement
-    }
 }
 
 /// A replica of an application.

@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(Contents::open(&state, &slot), failure(1));
         let configurations = Statement { configurations: [7; 32], ..statement };
         assert_eq!(Contents::open(&state, &configurations), failure(1));
-        // Without the committee of the epoch itself, or with a gap, nobody would know who is who.
+        // Without the committee of the epoch itself, or with a gap, nobody would know the members.
         for epochs in [&[][..], &[2], &[1, 3]] {
             let (state, statement) = contents(epochs).seal();
             assert_eq!(Contents::open(&state, &statement), failure(1), "{epochs:?}");

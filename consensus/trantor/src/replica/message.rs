@@ -4,7 +4,7 @@
 //! |---------------|------------|---------------------------------------------------------------|
 //! | order         | one or all | a message of the ordering, and the committee that it belongs to |
 //! | vote          | all        | this is my state at the epoch's beginning                       |
-//! | stable        | one        | I do not keep what you ask for, or have certified what you vote for: this checkpoint |
+//! | stable        | one        | I lack what you ask for, or certified what you vote for: a checkpoint |
 //! | piece request | one        | I miss this piece of a checkpoint                               |
 //! | piece         | one        | here it is, with its way to the root                            |
 use borsh::{BorshDeserialize, BorshSerialize};

@@ -1,4 +1,4 @@
-//! What a received message does: who is listened to, and what waits for the next epoch.
+//! What a received message does: which peers are listened to, and what waits for the next epoch.
 use std::sync::Arc;
 
 use prefinal_crypto_core::access::Party;

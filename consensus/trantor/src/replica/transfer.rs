@@ -6,10 +6,11 @@
 //! so after a crash the replica is where it was before, and begins again.
 //!
 //! **While a state is fetched, others become known**, for the peers go on. If each took the place of the one
-//! before, a large state would never be complete. So only the peer that is asked is listened to: it does not
-//! keep the state any more, or never had it. Its state is taken if nothing is here of the present one, once in
-//! its turn, or if no other peer has given the next piece either. Then all are listened to. Thus a faulty peer can neither spoil what
-//! honest ones have sent, nor hold this replica with a state that it alone has and does not give.
+//! before, a large state would never be complete. So only the peer that is asked is listened to, when it says
+//! that it has another state: it does not keep this one any more, or never had it. Its state is taken once in
+//! its turn, if no piece of the present one is here; or if no other peer has given the next piece either, and
+//! then all peers are listened to. Thus a faulty peer can neither spoil what honest ones have sent, nor hold
+//! this replica with a state that it alone has and does not give.
 use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use prefinal_protocol::{Instant, Recipient};
 use crate::app::Application;
 use crate::config::Replicas;
 use crate::order::Ordered;
-use crate::replica::checkpoint::{Certified, PIECE, Piece, State};
+use crate::replica::checkpoint::{Certified, Piece, State};
 use crate::replica::contents::{Contents, RestoreFailure};
 use crate::replica::job::CertifyWork;
 use crate::replica::message::{ReplicaFault, ReplicaMessage};
@@ -82,7 +83,6 @@ impl Transfer {
     /// Takes the piece that was asked for. The peer's time for the next ones grows by a quarter of the
     /// patience with each, so one that always answers at the last moment loses its turn.
     fn take(&mut self, piece: &Piece, now: Instant, patience: Duration) {
-        debug_assert!(piece.bytes.len() <= PIECE, "checked");
         self.bytes.extend_from_slice(&piece.bytes);
         self.next = self.next.saturating_add(1);
         self.misses = 0;

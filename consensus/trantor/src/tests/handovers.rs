@@ -63,7 +63,7 @@ fn with_own_vote(certifiers: impl Fn(u32) -> Arc<dyn Certifier> + 'static) -> (N
     });
     (0..4).for_each(|party| net.up(party, settings(&FOUR)));
     net.run_to_own(0);
-    let statement = net.nodes[&0].own.as_ref().unwrap().statement();
+    let statement = net.nodes[&0].own.as_ref().unwrap().statement;
     (net, statement)
 }
 
@@ -117,7 +117,7 @@ fn a_vote_without_stake_spoils_nothing() {
     });
     (0..4).for_each(|party| net.up(party, settings(&stakes)));
     net.run_to_own(0);
-    let statement = net.nodes[&0].own.as_ref().unwrap().statement();
+    let statement = net.nodes[&0].own.as_ref().unwrap().statement;
     let committee = Replicas::new(&context(0), members(&stakes)).unwrap();
     vote(&mut net, 3, statement, vec![1]);
     for party in [1, 2] {
