@@ -55,7 +55,10 @@ impl Trantor {
     /// Moves on as far as decisions reach.
     pub(crate) fn advance(&mut self, now: Instant) {
         loop {
-            while let Some(certificate) = self.decided.get(&self.next) {
+            // A height behind the epoch may be decided already. It waits, for its leader is not known yet.
+            while self.next < self.schedule.end()
+                && let Some(certificate) = self.decided.get(&self.next)
+            {
                 let skip = certificate.value == skipped(self.next)
                     && self.leaders == crate::config::Leaders::BackOff;
                 if let (true, Some(leader)) = (skip, self.schedule.leader(self.next)) {
@@ -98,10 +101,12 @@ impl Trantor {
         }
     }
 
-    /// Reports every height whose block is here with its batches, in order.
+    /// Reports every height of the epoch whose block is here with its batches, in order.
     pub(crate) fn report(&mut self, now: Instant) {
         let before = self.unreported;
-        while let Some(certificate) = self.decided.get(&self.unreported) {
+        while self.unreported < self.next
+            && let Some(certificate) = self.decided.get(&self.unreported)
+        {
             let (slot, value) = (self.unreported, certificate.value);
             let block = if value == skipped(slot) {
                 None

@@ -170,6 +170,13 @@ impl Message {
     }
 }
 
+impl Message {
+    /// Whether the beacon's bytes travel in it.
+    pub(crate) const fn carries_partial(&self) -> bool {
+        matches!(self, Self::Commit(commit) if commit.partial.is_some())
+    }
+}
+
 /// Why a message is refused before any signature is checked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]

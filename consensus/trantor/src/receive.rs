@@ -25,13 +25,12 @@ impl Trantor {
             self.accuse(from, ShapeError::Stranger { from });
             return;
         }
+        if !self.keep_own_epoch(&mut message) {
+            return;
+        }
         if let Err(error) = message.check_shape(&self.committee, self.max_block_bytes) {
             self.accuse(from, error);
             return;
-        }
-        if let (Some(_), Message::Response(decisions)) = (self.retained, &mut message) {
-            // The next epoch may have another committee, under which these are checked again.
-            decisions.retain(|decision| decision.certificate.view.slot < self.schedule.end());
         }
         match message {
             Message::Prepare(vote) => self.receive_prepare(now, from, vote),
@@ -62,6 +61,24 @@ impl Trantor {
             Message::Ack(label, signature) => self.count_ack(from, label, signature),
             Message::BatchRequest(id) => self.serve_batch(now, from, id),
             Message::BatchResponse(batch) => self.take_batch(now, *batch),
+        }
+    }
+
+    /// Leaves out what answers say about other epochs, and returns whether anything is left. Under a replica
+    /// another epoch may have another committee, and in this one its blocks have other names: an honest peer
+    /// would look like a liar.
+    fn keep_own_epoch(&self, message: &mut Message) -> bool {
+        if self.retained.is_none() {
+            return true;
+        }
+        let epoch = self.schedule.first()..self.schedule.end();
+        match message {
+            Message::Response(decisions) => {
+                decisions.retain(|decision| epoch.contains(&decision.certificate.view.slot));
+                !decisions.is_empty()
+            }
+            Message::BodyResponse(slot, _) => *slot >= epoch.start,
+            _ => true,
         }
     }
 

@@ -71,6 +71,22 @@ pub enum Record {
     Past(Slot, Past),
 }
 
+impl Record {
+    /// Whether it is about this height or a later one.
+    pub(crate) fn reaches(&self, first: Slot) -> bool {
+        let last = match self {
+            Self::Batch(batch) => batch.until(),
+            Self::Prepare { view, .. } | Self::Change { view, .. } => view.slot,
+            Self::Commit { prepared, .. } => prepared.view.slot,
+            Self::Decided(certificate) => certificate.view.slot,
+            Self::Body { slot, .. } => *slot,
+            // A checkpoint says more than these do.
+            Self::Epoch(_) | Self::Finalized(_) | Self::Past(..) => return false,
+        };
+        last >= first
+    }
+}
+
 /// What this party has promised about a height that is not decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Promises {

@@ -19,6 +19,7 @@ pub(crate) mod contents;
 mod epochs;
 pub(crate) mod job;
 pub(crate) mod message;
+mod receive;
 mod transfer;
 
 use core::time::Duration;
@@ -36,6 +37,7 @@ use crate::app::{Application, Configuration, ConfigurationError, Seated};
 use crate::block::Transaction;
 use crate::config::{Config, ConfigError};
 use crate::engine::{Effect as OrderEffect, Input as OrderInput, Output as OrderOutput, Trantor};
+use crate::message::Message as OrderMessage;
 use crate::order::Ordered;
 use crate::records::{Record as OrderRecord, Records};
 use crate::schedule::Schedule;
@@ -53,7 +55,8 @@ pub struct Settings {
     pub configuration: Configuration,
     /// After how many epochs a configuration takes effect, at least one.
     pub config_offset: u64,
-    /// Number of epochs before the present one whose decisions and checkpoints are kept for peers.
+    /// Number of epochs before the present one whose decisions and checkpoints are kept for peers. A peer that
+    /// fell behind needs one checkpoint until it has all its pieces, so choose more for a large state.
     pub retained_epochs: u64,
 }
 
@@ -115,7 +118,8 @@ pub enum ReplicaInput {
     Submit(Transaction),
     /// A job has ended with this verdict.
     Checked(ReplicaVerdict),
-    /// The key for checkpoints was handed over to the committee of the present epoch.
+    /// The key for checkpoints was handed over to the committee of the present epoch. It should come before
+    /// the epoch ends: until then votes are made, and checked, with what was there before.
     Certifier(Arc<dyn Certifier>),
     /// The time of [`Machine::wake_at`] has come.
     Tick,
@@ -126,14 +130,15 @@ pub enum ReplicaInput {
 pub enum ReplicaRecord {
     /// A record of the ordering.
     Order(OrderRecord),
-    /// A certified checkpoint with its state: what came before it is not needed any more, except for
-    /// batches, see [`ReplicaRecord::retain`].
+    /// A certified checkpoint with its state. Of what came before it little is needed any more, see
+    /// [`ReplicaRecord::retain`].
     Checkpoint(Certified, Vec<u8>),
 }
 
 impl ReplicaRecord {
-    /// The records that a restart needs: the last checkpoint, what came after it, and the batches before it
-    /// that may still be ordered, since this party has acknowledged them.
+    /// The records that a restart needs: the last checkpoint, what came after it, and of what came before it
+    /// the batches that may still be ordered, since this party has acknowledged them, and decisions of later
+    /// heights, for a peer that has certified the checkpoint earlier may be ahead.
     #[must_use]
     pub fn retain(mut records: Vec<Self>) -> Vec<Self> {
         let last = records.iter().rposition(|record| matches!(record, Self::Checkpoint(..)));
@@ -142,11 +147,10 @@ impl ReplicaRecord {
             Some(Self::Checkpoint(certified, _)) => certified.statement.slot,
             _ => Slot::new(0),
         };
-        let open = |record: &Self| match record {
-            Self::Order(OrderRecord::Batch(batch)) => batch.until() >= first,
-            _ => false,
-        };
-        records.retain(open);
+        records.retain(|record| match record {
+            Self::Order(record) => record.reaches(first),
+            Self::Checkpoint(..) => false,
+        });
         records.extend(later);
         records
     }
@@ -175,7 +179,8 @@ pub enum ReplicaEffect {
     Stable(Statement),
     /// The state was taken from peers, and its epoch begins.
     Restored(Statement),
-    /// A certified state was refused: this replica runs another application than the others.
+    /// A certified state was refused: this replica runs another application than the others, or has no place
+    /// among them yet.
     NotRestored(RestoreFailure),
     /// The application chose a configuration that cannot be; the one before goes on.
     ConfigurationRefused(ConfigurationError),
@@ -203,7 +208,7 @@ pub(crate) struct Stable {
 /// This party's state at the end of an epoch, until it is certified.
 #[derive(Debug)]
 pub(crate) struct Own {
-    statement: Statement,
+    pub(crate) statement: Statement,
     state: State,
     schedule: Schedule,
     vote: Option<CheckpointVote>,
@@ -211,8 +216,12 @@ pub(crate) struct Own {
     again: Instant,
     /// Whether votes are being combined.
     combining: bool,
+    /// Whether the votes that are being combined are checked with a key that was handed over meanwhile.
+    outdated: bool,
     /// Parties whose votes are not valid.
     refused: BTreeSet<Party>,
+    /// Parties that have cast a second vote for the state.
+    corrected: BTreeSet<Party>,
 }
 
 /// A replica of an application.
@@ -234,6 +243,10 @@ pub struct Replica<A> {
     votes: BTreeMap<Party, CheckpointVote>,
     /// Senders of a checkpoint whose certificate is being checked.
     checking: BTreeSet<Party>,
+    /// What peers said in the next epoch's committee, if it is another one than this epoch's.
+    pub(crate) early: BTreeMap<Party, Vec<OrderMessage>>,
+    /// Peers whose certificate was not valid, and until when no other one of theirs is checked.
+    muted: BTreeMap<Party, Instant>,
     pub(crate) transfer: Option<Transfer>,
     patience: Duration,
     now: Instant,
@@ -297,6 +310,8 @@ impl<A: Application> Replica<A> {
             own: None,
             votes: BTreeMap::new(),
             checking: BTreeSet::new(),
+            early: BTreeMap::new(),
+            muted: BTreeMap::new(),
             transfer: None,
             patience,
             now: Instant::START,
@@ -324,9 +339,14 @@ impl<A: Application> Replica<A> {
         self.stable.back().map(|stable| &stable.certified)
     }
 
+    #[cfg(test)]
+    pub(crate) fn seated_tag(&self, epoch: u64) -> CommitteeTag {
+        let seated = self.seated.get(&epoch).map(|one| message::tag_of(&one.committee));
+        seated.unwrap_or_default()
+    }
+
     fn tag(&self) -> CommitteeTag {
-        let context = self.engine.committee().context();
-        context.first_chunk().copied().unwrap_or_default()
+        message::tag_of(self.engine.committee())
     }
 
     fn effect(&mut self, effect: ReplicaEffect) {
@@ -339,43 +359,6 @@ impl<A: Application> Replica<A> {
 
     fn accuse(&mut self, party: Party, fault: ReplicaFault) {
         self.effect(ReplicaEffect::Accuse { party, fault });
-    }
-
-    fn receive(&mut self, from: Party, message: ReplicaMessage) {
-        if from == self.me || self.engine.committee().member(from).is_none() {
-            return;
-        }
-        if let Err(fault) = message.check_size() {
-            self.accuse(from, fault);
-            return;
-        }
-        match message {
-            ReplicaMessage::Order { committee, message } => {
-                self.receive_order(from, committee, *message);
-            }
-            ReplicaMessage::Vote(vote) => self.receive_vote(from, *vote),
-            ReplicaMessage::Stable(certified) => self.receive_stable(from, *certified),
-            ReplicaMessage::PieceRequest { epoch, index } => self.serve_piece(from, epoch, index),
-            ReplicaMessage::Piece(piece) => self.receive_piece(from, *piece),
-        }
-    }
-
-    /// A message of the ordering. One of another committee is passed on if it helps the one that is
-    /// behind; for any other, its sender is told how far this party is.
-    fn receive_order(
-        &mut self,
-        from: Party,
-        committee: CommitteeTag,
-        message: crate::message::Message,
-    ) {
-        let oldest = self.engine.oldest();
-        if matches!(message, crate::message::Message::Request(first) if first < oldest) {
-            self.offer_checkpoint(from);
-        } else if committee == self.tag() || message::crosses_committees(&message) {
-            Machine::handle(&mut self.engine, self.now, OrderInput::Received { from, message });
-        } else {
-            self.engine.tell_progress(self.now, from);
-        }
     }
 
     fn translate(&mut self, output: OrderOutput) -> Option<ReplicaOutput> {
@@ -420,7 +403,7 @@ impl<A: Application> Machine for Replica<A> {
                 Machine::handle(&mut self.engine, now, OrderInput::Checked(verdict));
             }
             ReplicaInput::Checked(ReplicaVerdict::Certify(verdict)) => self.certified(verdict),
-            ReplicaInput::Certifier(certifier) => self.certifier = certifier,
+            ReplicaInput::Certifier(certifier) => self.take_certifier(certifier),
             ReplicaInput::Tick => Machine::handle(&mut self.engine, now, OrderInput::Tick),
         }
         self.repeat_vote();

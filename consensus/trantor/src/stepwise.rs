@@ -1,9 +1,9 @@
 //! Epochs one step at a time: an engine under a [`Replica`](crate::Replica) stops at an epoch's end until the
 //! replica lets it go on, with the committee of the next epoch.
 //!
-//! All heights of the epoch are then decided and reported, so nothing is open, and what peers that are ahead
-//! sent about the next epoch waits in the collectors. If the committee changes, that is dropped: those
-//! votes count other stakes, and decisions are fetched instead.
+//! All heights of the epoch are then decided and reported, so nothing is open. What peers that are ahead sent
+//! about the next epoch waits: votes in the collectors, and heights that they decide. If the committee
+//! changes, the replica keeps these messages instead, for votes of another committee count other stakes.
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use prefinal_protocol::{Instant, Slot};
 use crate::config::Replicas;
 use crate::engine::Trantor;
 use crate::fetch::Fetch;
+use crate::message::{BodyRequest, Message};
 use crate::order::Ordered;
 use crate::schedule::Schedule;
 
@@ -30,6 +31,18 @@ impl Trantor {
     /// The lowest height whose decision is kept for peers.
     pub(crate) fn oldest(&self) -> Slot {
         self.decided.keys().next().copied().unwrap_or(self.next).min(self.next)
+    }
+
+    /// Whether a peer asks for something that is not here, since it was long ago or a restart has left it out.
+    pub(crate) fn lacks(&self, message: &Message) -> bool {
+        match message {
+            Message::Request(first) => *first < self.oldest(),
+            Message::BodyRequest(BodyRequest { slot, value }) => {
+                !self.bodies.get(slot).is_some_and(|bodies| bodies.contains_key(value))
+            }
+            Message::BatchRequest(id) => self.store.get(*id).is_none(),
+            _ => false,
+        }
     }
 
     /// Begins the next epoch. Decisions from `retained` on are kept for peers.
@@ -50,6 +63,7 @@ impl Trantor {
         self.retained = Some(retained);
         let waiting = self.store.own(self.me);
         self.pass_on(waiting);
+        self.sum_early();
         if self.started {
             self.advance(now);
             self.spread_uncertified(now);
@@ -75,10 +89,11 @@ impl Trantor {
         self.charged.clear();
         self.heard = self.heard.split_off(&first);
         self.fetch = Fetch::new(self.fetch.grace());
+        // The jobs that checked acknowledgements are forgotten as well.
+        self.store.spreading.clear();
         self.ordered = ordered;
         self.set_ordered();
         (self.next, self.unreported) = (first, first);
-        self.store.keep(first, &BTreeSet::new());
         self.enter(now, committee, schedule, first);
     }
 

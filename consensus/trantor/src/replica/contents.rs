@@ -29,6 +29,12 @@ pub enum RestoreFailure {
         /// The epoch.
         epoch: u64,
     },
+    /// This party has no place in the epoch yet, so it could not even start from this state.
+    #[error("this party has no place in epoch {epoch}")]
+    NotSeated {
+        /// The epoch.
+        epoch: u64,
+    },
     /// A configuration in it is refused.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
@@ -43,6 +49,7 @@ impl RestoreFailure {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Contents { .. } => "invalid-snapshot",
+            Self::NotSeated { .. } => "not-a-member",
             Self::Configuration(error) => error.code(),
             Self::Application(error) => error.code(),
         }
@@ -101,5 +108,47 @@ impl Contents {
             all.insert(epoch, seated);
         }
         Ok(all)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::config::Replicas;
+    use crate::order::Ordered;
+    use crate::tests::{context, members};
+
+    fn contents(epochs: &[u64]) -> Contents {
+        let committee = Replicas::new(&context(0), members(&[1; 4])).unwrap();
+        let empty = Configuration { seats: Vec::new() };
+        Contents {
+            schedule: Schedule::new(&committee)
+                .next(&std::collections::BTreeSet::new(), &committee),
+            configurations: epochs.iter().map(|epoch| (*epoch, empty.clone())).collect(),
+            ordered: Ordered::default().to_checkpoint(),
+            application: vec![1, 2, 3],
+        }
+    }
+
+    #[test]
+    fn a_state_is_read_as_it_was_written_and_only_under_its_statement() {
+        let good = contents(&[1, 2]);
+        let (state, statement) = good.seal();
+        assert_eq!(Contents::open(&state, &statement), Ok(good));
+        let failure = |epoch| Err(RestoreFailure::Contents { epoch });
+        let epoch = Statement { epoch: 2, ..statement };
+        assert_eq!(Contents::open(&state, &epoch), failure(2));
+        let slot = Statement { slot: statement.slot.next(), ..statement };
+        assert_eq!(Contents::open(&state, &slot), failure(1));
+        let configurations = Statement { configurations: [7; 32], ..statement };
+        assert_eq!(Contents::open(&state, &configurations), failure(1));
+        // Without the committee of the epoch itself, or with a gap, nobody would know the members.
+        for epochs in [&[][..], &[2], &[1, 3]] {
+            let (state, statement) = contents(epochs).seal();
+            assert_eq!(Contents::open(&state, &statement), failure(1), "{epochs:?}");
+        }
+        let longer = State::new([state.bytes(), &[0]].concat());
+        assert_eq!(Contents::open(&longer, &statement), failure(1));
     }
 }

@@ -3,11 +3,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use prefinal_crypto_core::access::Party;
-use prefinal_protocol::{Recipient, Slot};
+use prefinal_protocol::{Machine, Recipient, Slot};
 
 use crate::app::{Application, Seated};
 use crate::config::Replicas;
-use crate::replica::certifier::{CertifierError, Votes};
+use crate::engine::Input as OrderInput;
+use crate::replica::certifier::{Certifier, CertifierError, Votes};
 use crate::replica::checkpoint::Certified;
 use crate::replica::contents::Contents;
 use crate::replica::job::{CertifyJob, CertifyVerdict, CertifyWork, ReplicaJob};
@@ -36,13 +37,25 @@ impl<A: Application> Replica<A> {
         let committee = self.engine.committee();
         let vote = self.certifier.vote(committee, &statement.to_bytes(&self.context));
         let vote = vote.map(|vote| CheckpointVote { statement, vote });
-        let (again, refused) = (self.now + self.patience, BTreeSet::new());
+        let (again, refused, corrected) =
+            (self.now + self.patience, BTreeSet::new(), BTreeSet::new());
         if let Some(vote) = &vote {
             self.votes.insert(self.me, vote.clone());
             self.send(Recipient::All, ReplicaMessage::Vote(Box::new(vote.clone())));
         }
-        let combining = false;
-        self.own = Some(Own { statement, state, schedule, vote, again, combining, refused });
+        let (combining, outdated) = (false, false);
+        let own = Own {
+            statement,
+            state,
+            schedule,
+            vote,
+            again,
+            combining,
+            outdated,
+            refused,
+            corrected,
+        };
+        self.own = Some(own);
         self.combine();
         true
     }
@@ -57,18 +70,55 @@ impl<A: Application> Replica<A> {
         }
     }
 
+    /// Takes a key that was handed over, and votes with it if a state waits for votes.
+    pub(super) fn take_certifier(&mut self, certifier: Arc<dyn Certifier>) {
+        self.certifier = certifier;
+        let Some(own) = &mut self.own else { return };
+        let statement = own.statement;
+        let vote = self.certifier.vote(&self.engine.committee, &statement.to_bytes(&self.context));
+        own.vote = vote.map(|vote| CheckpointVote { statement, vote });
+        own.again = self.now;
+        // These were checked with the key of before.
+        own.refused.clear();
+        own.outdated = own.combining;
+        match own.vote.clone() {
+            Some(vote) => drop(self.votes.insert(self.me, vote)),
+            None => drop(self.votes.remove(&self.me)),
+        }
+        self.combine();
+    }
+
     /// A peer votes for its state. One that is behind gets the checkpoint.
     pub(super) fn receive_vote(&mut self, from: Party, vote: CheckpointVote) {
         let epoch = vote.statement.epoch;
         if epoch <= self.epoch() {
-            self.offer_checkpoint(from);
+            self.offer_checkpoint(from, epoch);
             return;
         }
-        let before = self.votes.get(&from).map(|vote| vote.statement.epoch);
-        if before < Some(epoch) {
-            self.votes.insert(from, vote);
-            self.combine();
+        let before = self.votes.get(&from);
+        if before.is_some_and(|before| before.statement.epoch >= epoch)
+            && !self.corrects(from, &vote)
+        {
+            return;
         }
+        self.votes.insert(from, vote);
+        self.combine();
+    }
+
+    /// Whether this is another vote for the same state, with a key that was handed over since the first one.
+    /// One is let pass, for each may spoil a sum.
+    fn corrects(&mut self, from: Party, vote: &CheckpointVote) -> bool {
+        let before = self.votes.get(&from);
+        let Some(own) = self.own.as_mut().filter(|own| own.statement == vote.statement) else {
+            return false;
+        };
+        let other =
+            before.is_some_and(|one| one.statement == vote.statement && one.vote != vote.vote);
+        let may = other && own.corrected.insert(from);
+        if may {
+            own.refused.remove(&from);
+        }
+        may
     }
 
     /// Has the votes for this party's state combined, if they are a quorum.
@@ -112,11 +162,11 @@ impl<A: Application> Replica<A> {
                     Err(error) => self.refuse_votes(&error),
                 }
             }
-            (CertifyWork::Verify { from, certified }, result) => {
+            (CertifyWork::Verify { from, certified, known }, result) => {
                 self.checking.remove(&from);
                 match result {
                     Ok(_) => self.accept_stable(from, certified),
-                    Err(_) => self.refuse_stable(from, &certified.statement),
+                    Err(_) => self.refuse_stable(from, certified.statement.epoch, known),
                 }
             }
             (CertifyWork::Evidence { party, evidence }, Ok(_)) => {
@@ -133,8 +183,12 @@ impl<A: Application> Replica<A> {
     fn refuse_votes(&mut self, error: &CertifierError) {
         let Some(own) = &mut self.own else { return };
         let epoch = own.statement.epoch;
-        // A failure without culprits would repeat itself; the next vote leads to another attempt.
         own.combining = false;
+        if std::mem::take(&mut own.outdated) {
+            self.combine();
+            return;
+        }
+        // A failure without culprits would repeat itself; the next vote leads to another attempt.
         let CertifierError::Faulty { culprits } = error else { return };
         own.refused.extend(culprits.iter().copied());
         for party in culprits {
@@ -158,8 +212,15 @@ impl<A: Application> Replica<A> {
         let retained = self.retention_index(epoch);
         let committee = self.seated.get(&epoch).map(|one| Arc::clone(&one.committee));
         let Some(committee) = committee else { return };
+        let early = std::mem::take(&mut self.early);
         self.begin(epoch);
         self.engine.enter(self.now, committee, own.schedule, retained);
+        for (from, held) in early {
+            for message in held {
+                let input = OrderInput::Received { from, message };
+                Machine::handle(&mut self.engine, self.now, input);
+            }
+        }
     }
 
     /// Votes for another state than the certified one are evidence.
@@ -198,6 +259,7 @@ impl<A: Application> Replica<A> {
     pub(super) fn begin(&mut self, epoch: u64) {
         self.seated = self.seated.split_off(&epoch);
         self.votes.retain(|_, vote| vote.statement.epoch > epoch);
+        self.early.clear();
         self.transfer = self.transfer.take().filter(|transfer| transfer.epoch() > epoch);
         self.configure(epoch);
     }

@@ -31,9 +31,20 @@ pub struct CertifyJob {
 /// What is done about checkpoints.
 #[derive(Clone, Debug)]
 pub(crate) enum CertifyWork {
-    Combine { statement: Statement, votes: Votes },
-    Verify { from: Party, certified: Certified },
-    Evidence { party: Party, evidence: Box<WrongState> },
+    Combine {
+        statement: Statement,
+        votes: Votes,
+    },
+    /// `known` says whether the committee is the one that should have signed for sure.
+    Verify {
+        from: Party,
+        certified: Certified,
+        known: bool,
+    },
+    Evidence {
+        party: Party,
+        evidence: Box<WrongState>,
+    },
 }
 
 /// The result of work about checkpoints. It must be the one that [`ReplicaJob::run`] gives.

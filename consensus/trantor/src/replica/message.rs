@@ -4,7 +4,7 @@
 //! |---------------|------------|---------------------------------------------------------------|
 //! | order         | one or all | a message of the ordering, and the committee that it belongs to |
 //! | vote          | all        | this is my state at the epoch's beginning                       |
-//! | stable        | one        | I have no older heights; this is my latest checkpoint             |
+//! | stable        | one        | I lack what you ask for, or certified what you vote for: a checkpoint |
 //! | piece request | one        | I miss this piece of a checkpoint                               |
 //! | piece         | one        | here it is, with its way to the root                            |
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -21,6 +21,10 @@ use crate::replica::checkpoint::{
 
 /// The beginning of a committee's context: which committee a message of the ordering belongs to.
 pub(crate) type CommitteeTag = [u8; 8];
+
+pub(crate) fn tag_of(committee: &Replicas) -> CommitteeTag {
+    committee.context().first_chunk().copied().unwrap_or_default()
+}
 
 /// A party's vote for its state.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]

@@ -2,8 +2,17 @@
 //!
 //! It learns of the checkpoint from a peer that does not keep the heights it asks for. The certificate is
 //! checked before the first piece is asked for, and each piece when it comes. A peer that sends a wrong piece
-//! is accused and the next one is asked; so it is if a peer sends nothing. Pieces wait in memory, so after a
-//! crash the replica is where it was before, and begins again.
+//! is accused and the next one is asked; so it is if a peer sends nothing, or is slow. Pieces wait in memory,
+//! so after a crash the replica is where it was before, and begins again.
+//!
+//! **While a state is fetched, others become known**, for the peers go on. If each took the place of the one
+//! before, a large state would never be complete. So only the peer that is asked is listened to, when it says
+//! that it has another state: it does not keep this one any more, or never had it. Its state is taken once in
+//! its turn, if no piece of the present one is here; or if no other peer has given the next piece either, and
+//! then all peers are listened to. Thus a faulty peer can neither spoil what honest ones have sent, nor hold
+//! this replica with a state that it alone has and does not give.
+use core::time::Duration;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use prefinal_crypto_core::access::Party;
@@ -12,11 +21,14 @@ use prefinal_protocol::{Instant, Recipient};
 use crate::app::Application;
 use crate::config::Replicas;
 use crate::order::Ordered;
-use crate::replica::checkpoint::{Certified, Piece, State, Statement};
+use crate::replica::checkpoint::{Certified, Piece, State};
 use crate::replica::contents::{Contents, RestoreFailure};
 use crate::replica::job::CertifyWork;
 use crate::replica::message::{ReplicaFault, ReplicaMessage};
 use crate::replica::{Replica, ReplicaEffect, ReplicaRecord, Stable};
+
+/// A peer may take this part of the patience for a piece on average.
+const SLOWNESS: u32 = 4;
 
 /// A state that is being fetched.
 #[derive(Debug)]
@@ -28,7 +40,14 @@ pub(crate) struct Transfer {
     /// The piece that is asked for.
     next: u32,
     peer: Party,
+    /// The peers that were asked for pieces.
+    asked: BTreeSet<Party>,
+    /// When the next peer is asked.
     deadline: Instant,
+    /// How many peers in a row were asked for the next piece and did not give it.
+    misses: usize,
+    /// Whether the peer has put this state in another one's place.
+    replaced: bool,
 }
 
 impl Transfer {
@@ -41,30 +60,64 @@ impl Transfer {
         self.next
     }
 
+    #[cfg(test)]
+    pub(crate) const fn peer(&self) -> Party {
+        self.peer
+    }
+
     pub(super) const fn deadline(&self) -> Instant {
         self.deadline
+    }
+
+    /// Whether a peer may say what it has: the one that is asked, or any if none of so many gives the piece.
+    fn listens_to(&self, peer: Party, others: usize) -> bool {
+        self.peer == peer || self.misses >= others
+    }
+
+    /// Whether another state of this peer is taken, with so many peers beside this party: nothing would be
+    /// lost, or the others do not give the next piece.
+    const fn is_given_up(&self, others: usize) -> bool {
+        (self.next == 0 && !self.replaced) || self.misses.saturating_add(1) >= others
+    }
+
+    /// Takes the piece that was asked for. The peer's time for the next ones grows by a quarter of the
+    /// patience with each, so one that always answers at the last moment loses its turn.
+    fn take(&mut self, piece: &Piece, now: Instant, patience: Duration) {
+        self.bytes.extend_from_slice(&piece.bytes);
+        self.next = self.next.saturating_add(1);
+        self.misses = 0;
+        self.deadline = (self.deadline + patience / SLOWNESS).min(now + patience);
+    }
+
+    /// The peer that is asked from now on.
+    fn turn_to(&mut self, peer: Party, deadline: Instant) {
+        (self.peer, self.deadline, self.replaced) = (peer, deadline, false);
     }
 }
 
 impl<A: Application> Replica<A> {
-    /// Tells a peer of the latest checkpoint.
-    pub(super) fn offer_checkpoint(&mut self, to: Party) {
-        let Some(stable) = self.stable.back() else { return };
+    /// Tells a peer of the checkpoint of an epoch, whose state it may have; or of the latest one.
+    pub(super) fn offer_checkpoint(&mut self, to: Party, epoch: u64) {
+        let wanted = self.stable.iter().find(|one| one.certified.statement.epoch == epoch);
+        let Some(stable) = wanted.or_else(|| self.stable.back()) else { return };
         let certified = Box::new(stable.certified.clone());
         if self.engine.fetch.may_serve(to, self.now) {
             self.send(Recipient::One(to), ReplicaMessage::Stable(certified));
         }
     }
 
-    /// Answers a peer that misses a piece; with a later checkpoint if this one is not kept any more.
+    /// Answers a peer that misses a piece; with the latest checkpoint if this one is not kept.
     pub(super) fn serve_piece(&mut self, to: Party, epoch: u64, index: u32) {
         let of_epoch = |stable: &&Stable| stable.certified.statement.epoch == epoch;
         let Some(stable) = self.stable.iter().find(of_epoch) else {
-            self.offer_checkpoint(to);
+            self.offer_checkpoint(to, epoch);
             return;
         };
-        let Some(piece) = stable.state.piece(epoch, index) else { return };
-        if self.engine.fetch.may_serve(to, self.now) {
+        // A piece that will not be sent is not copied.
+        if !self.engine.fetch.may_serve(to, self.now) {
+            return;
+        }
+        if let Some(piece) = stable.state.piece(epoch, index) {
             self.send(Recipient::One(to), ReplicaMessage::Piece(Box::new(piece)));
         }
     }
@@ -80,23 +133,41 @@ impl<A: Application> Replica<A> {
 
     /// A peer tells of its checkpoint.
     pub(super) fn receive_stable(&mut self, from: Party, certified: Certified) {
-        let epoch = certified.statement.epoch;
-        let fetching = self.transfer.as_ref().is_some_and(|transfer| transfer.epoch() >= epoch);
-        if epoch <= self.epoch() || fetching || certified.statement.pieces().is_none() {
+        let statement = certified.statement;
+        let own = self.own.as_ref().is_some_and(|own| own.statement == statement);
+        if statement.epoch <= self.epoch() || statement.pieces().is_none() {
             return;
         }
-        let Some((committee, _)) = self.signers(epoch) else { return };
+        let (others, deadline) = (self.others(), self.now + self.patience);
+        match &mut self.transfer {
+            Some(transfer) if !own && !transfer.listens_to(from, others) => return,
+            Some(transfer) if !own && transfer.certified.statement == statement => {
+                if transfer.peer != from {
+                    transfer.turn_to(from, deadline);
+                    self.ask_piece();
+                }
+                return;
+            }
+            _ => {}
+        }
+        if self.muted.get(&from).is_some_and(|until| self.now < *until) {
+            return;
+        }
+        let Some((committee, known)) = self.signers(statement.epoch) else { return };
         if self.checking.insert(from) {
-            self.certify(committee, CertifyWork::Verify { from, certified });
+            self.certify(committee, CertifyWork::Verify { from, certified, known });
         }
     }
 
-    /// The certificate of a checkpoint is not valid. That is a fault if the committee is known that should
-    /// have signed.
-    pub(super) fn refuse_stable(&mut self, from: Party, statement: &Statement) {
-        let epoch = statement.epoch;
-        if self.signers(epoch).is_some_and(|(_, known)| known) {
+    /// The certificate of a checkpoint is not valid. That is a fault if the committee was known that should
+    /// have signed. In any case nothing of this peer is checked for a while.
+    pub(super) fn refuse_stable(&mut self, from: Party, epoch: u64, known: bool) {
+        self.muted.insert(from, self.now + self.patience);
+        if known {
             self.accuse(from, ReplicaFault::ForgedCheckpoint { epoch });
+        }
+        if self.transfer.as_ref().is_some_and(|transfer| transfer.peer == from) {
+            self.ask_next_peer();
         }
     }
 
@@ -107,21 +178,36 @@ impl<A: Application> Replica<A> {
             self.stabilize(certified);
             return;
         }
-        let fetching = self.transfer.as_ref().map(Transfer::epoch);
-        let Some(pieces) = statement.pieces() else { return };
-        if statement.epoch <= self.epoch().max(fetching.unwrap_or(0)) {
+        let Some(pieces) = statement.pieces().filter(|_| statement.epoch > self.epoch()) else {
             return;
-        }
-        let deadline = self.now + self.patience;
-        let (bytes, next, peer) = (Vec::new(), 0, from);
-        self.transfer = Some(Transfer { certified, pieces, bytes, next, peer, deadline });
+        };
+        let others = self.others();
+        let replaced = match &self.transfer {
+            None => false,
+            Some(transfer) if !transfer.listens_to(from, others) => return,
+            Some(transfer) if transfer.certified.statement == statement => return,
+            Some(transfer) if transfer.is_given_up(others) => true,
+            Some(_) => {
+                self.ask_next_peer();
+                return;
+            }
+        };
+        let (peer, deadline, asked) = (from, self.now + self.patience, BTreeSet::new());
+        let (bytes, next, misses) = (Vec::new(), 0, 0);
+        let transfer =
+            Transfer { certified, pieces, bytes, next, peer, asked, deadline, misses, replaced };
+        self.transfer = Some(transfer);
         self.ask_piece();
     }
 
+    /// The number of peers with stake.
+    fn others(&self) -> usize {
+        self.latest().stakeholders().len().saturating_sub(1)
+    }
+
     fn ask_piece(&mut self) {
-        let deadline = self.now + self.patience;
         let Some(transfer) = &mut self.transfer else { return };
-        transfer.deadline = deadline;
+        transfer.asked.insert(transfer.peer);
         let (to, epoch, index) = (transfer.peer, transfer.epoch(), transfer.next);
         self.send(Recipient::One(to), ReplicaMessage::PieceRequest { epoch, index });
     }
@@ -133,34 +219,36 @@ impl<A: Application> Replica<A> {
         }
     }
 
+    /// Asks the next peer with stake in the latest committee that is known. Others need not be there.
     fn ask_next_peer(&mut self) {
-        let size = u32::try_from(self.engine.committee().size()).unwrap_or(u32::MAX);
-        let me = self.me;
+        let committee = self.latest();
+        let (me, deadline) = (self.me, self.now + self.patience);
         let Some(transfer) = &mut self.transfer else { return };
-        let after = |party: Party| {
-            Party::new(party.get().saturating_add(1).checked_rem(size).unwrap_or_default())
-        };
-        transfer.peer = after(transfer.peer);
-        if transfer.peer == me {
-            transfer.peer = after(transfer.peer);
-        }
+        let after = |party| committee.successor(party, 1).unwrap_or(party);
+        let next = after(transfer.peer);
+        transfer.turn_to(if next == me { after(next) } else { next }, deadline);
+        transfer.misses = transfer.misses.saturating_add(1);
         self.ask_piece();
     }
 
-    /// A piece arrived. One that was not asked for, or not of this peer, is dropped.
+    /// A piece arrived. It may come late, when another peer is asked already. One that this peer was not asked
+    /// for is dropped.
     pub(super) fn receive_piece(&mut self, from: Party, piece: Piece) {
         let Some(transfer) = &mut self.transfer else { return };
         let epoch = transfer.epoch();
-        if (from, piece.epoch, piece.index) != (transfer.peer, epoch, transfer.next) {
+        if !transfer.asked.contains(&from) || (piece.epoch, piece.index) != (epoch, transfer.next) {
             return;
         }
         if let Err(error) = piece.verify(&transfer.certified.statement) {
+            transfer.asked.remove(&from);
+            let is_turn = transfer.peer == from;
             self.accuse(from, ReplicaFault::BadPiece { epoch, error });
-            self.ask_next_peer();
+            if is_turn {
+                self.ask_next_peer();
+            }
             return;
         }
-        transfer.bytes.extend_from_slice(&piece.bytes);
-        transfer.next = transfer.next.saturating_add(1);
+        transfer.take(&piece, self.now, self.patience);
         if transfer.next < transfer.pieces {
             self.ask_piece();
         } else if let Some(transfer) = self.transfer.take() {
@@ -179,6 +267,9 @@ impl<A: Application> Replica<A> {
         let seated = contents.seat(&self.context, &self.seated)?;
         let failure = RestoreFailure::Contents { epoch };
         let committee = seated.get(&epoch).map(|one| Arc::clone(&one.committee)).ok_or(failure)?;
+        if committee.member(self.me).is_none() {
+            return Err(RestoreFailure::NotSeated { epoch });
+        }
         self.app.restore(&contents.application)?;
         let record = ReplicaRecord::Checkpoint(certified.clone(), state.bytes().to_vec());
         self.outputs.push_back(prefinal_protocol::Output::Keep(record));

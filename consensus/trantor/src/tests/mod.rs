@@ -11,8 +11,10 @@
 mod attack;
 mod batches;
 mod bench;
+mod borders;
 mod changes;
 mod clients;
+mod handovers;
 mod messages;
 mod network;
 mod replicas;

@@ -43,7 +43,7 @@ fn statements(net: &Net, party: u32) -> Vec<Statement> {
     net.effects.iter().filter_map(stable).collect()
 }
 
-fn configure(net: &mut Net, number: u64, stakes: &[u128]) {
+pub(super) fn configure(net: &mut Net, number: u64, stakes: &[u128]) {
     let header = ClientHeader { client: Client::new([2; 32]), number };
     let transaction = Command::Configure(seats(stakes)).transaction(header);
     net.input(1, ReplicaInput::Submit(transaction));
@@ -259,14 +259,20 @@ fn configurations_are_checked_before_they_take_effect() {
 
 /// Shares of one key, dealt by one who is trusted: 3 of 4 sign.
 pub(super) fn shared_key() -> impl Fn(u32) -> Arc<dyn Certifier> {
-    let mut rng = ChaCha20Rng::seed_from_u64(9);
+    let sharing = sharing(0);
+    move |party| sharing(party, true)
+}
+
+/// One of many sharings of the same key: the certifiers of parties with their shares and without.
+pub(super) fn sharing(number: u64) -> impl Fn(u32, bool) -> Arc<dyn Certifier> {
+    let secret = Secret::new(Scalar::random(&mut ChaCha20Rng::seed_from_u64(9)));
+    let mut rng = ChaCha20Rng::seed_from_u64(number);
     let access = Access::new(&[1; 4]).unwrap();
     let threshold = Threshold::new(3, 4).unwrap();
-    let polynomial =
-        Polynomial::random(threshold.t(), &Secret::new(Scalar::random(&mut rng)), &mut rng);
+    let polynomial = Polynomial::random(threshold.t(), &secret, &mut rng);
     let purpose = ThresholdCertifier::PURPOSE;
     let setup = Setup { access, threshold, placement: Placement::Consecutive, purpose };
-    move |party| {
+    move |party, holds| {
         let commitment = Commitment::commit(&polynomial);
         let committee =
             SigningCommittee::<MinSig>::from_commitment(setup.clone(), &commitment).unwrap();
@@ -274,7 +280,7 @@ pub(super) fn shared_key() -> impl Fn(u32) -> Arc<dyn Certifier> {
         let shares = polynomial.shares(committee.points());
         let own = shares.expose()[committee.access().range(party)].to_vec();
         let signer = KeyShares::new(party, Secret::new(own)).check(&committee).unwrap();
-        Arc::new(ThresholdCertifier::new(committee, Some(signer)))
+        Arc::new(ThresholdCertifier::new(committee, Some(signer).filter(|_| holds)))
     }
 }
 

@@ -14,6 +14,7 @@ use crate::client::{Client, ClientHeader};
 use crate::config::Config;
 use crate::key_values::{Command, KeyValues};
 use crate::replica::certifier::{Certifier, StakeCertifier};
+use crate::replica::job::ReplicaJob;
 use crate::replica::message::{ReplicaFault, ReplicaMessage};
 use crate::replica::{
     Replica, ReplicaEffect, ReplicaInput, ReplicaRecord, Service, Settings, StartError,
@@ -70,6 +71,8 @@ pub(super) struct Net {
     pub(super) records: BTreeMap<u32, Vec<ReplicaRecord>>,
     pub(super) effects: Vec<(u32, ReplicaEffect)>,
     pub(super) tamper: Tamper,
+    /// Jobs that a test has not run yet, if it wants to do that itself.
+    pub(super) jobs: Option<Vec<(u32, ReplicaJob)>>,
     certifiers: Box<dyn Fn(u32) -> Arc<dyn Certifier>>,
     queue: VecDeque<(u32, u32, ReplicaMessage)>,
     size: u32,
@@ -91,6 +94,7 @@ impl Net {
             records: BTreeMap::new(),
             effects: Vec::new(),
             tamper: Box::new(|_, _, message| Some(message)),
+            jobs: None,
             certifiers: Box::new(certifiers),
             queue: VecDeque::new(),
             size,
@@ -118,9 +122,10 @@ impl Net {
             match output {
                 Output::Keep(record) => self.records.entry(party).or_default().push(record),
                 Output::Note(_) => {}
-                Output::Do(ReplicaEffect::Run(job)) => {
-                    node.handle(self.now, ReplicaInput::Checked(job.run()));
-                }
+                Output::Do(ReplicaEffect::Run(job)) => match &mut self.jobs {
+                    Some(jobs) => jobs.push((party, job)),
+                    None => node.handle(self.now, ReplicaInput::Checked(job.run())),
+                },
                 Output::Do(ReplicaEffect::Send { to: Recipient::One(to), message }) => {
                     self.queue.push_back((party, to.get(), message));
                 }
@@ -153,6 +158,16 @@ impl Net {
         }
     }
 
+    /// Whether no message is on its way.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Lets time pass, and nothing else happen.
+    pub(super) fn pass(&mut self, span: std::time::Duration) {
+        self.now = self.now + span;
+    }
+
     /// Runs until something holds; fails if it takes too long.
     pub(super) fn run(&mut self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
         for _ in 0..400_000 {
@@ -172,6 +187,11 @@ impl Net {
 
     pub(super) fn epochs(&self) -> Vec<u64> {
         self.nodes.values().map(|node| node.ordering().schedule().epoch()).collect()
+    }
+
+    /// Runs until a party has ended its epoch and waits for votes.
+    pub(super) fn run_to_own(&mut self, party: u32) {
+        self.run("the end of the epoch", |net| net.nodes[&party].own.is_some());
     }
 
     pub(super) fn run_to_epoch(&mut self, epoch: u64) {

@@ -6,16 +6,17 @@ use std::rc::Rc;
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::Slot;
 
-use super::bench::FOUR;
+use super::bench::{FOUR, ms, value};
 use super::replicas::shared_key;
 use super::service::{Net, again, order_faults, put, settings};
 use super::{context, members};
+use crate::batch::BatchId;
 use crate::config::Replicas;
-use crate::message::Message;
+use crate::message::{BodyRequest, Message};
 use crate::replica::certifier::{Certifier, StakeCertifier};
-use crate::replica::checkpoint::{Certified, PIECE, PieceError, Statement};
+use crate::replica::checkpoint::{Certified, PIECE, Piece, PieceError, Statement};
 use crate::replica::message::{ReplicaFault, ReplicaMessage};
-use crate::replica::{ReplicaInput, ReplicaRecord};
+use crate::replica::{ReplicaInput, ReplicaRecord, Stable};
 
 /// Three of four replicas, far ahead of the fourth, with a state of several pieces.
 fn three_ahead(mut net: Net) -> Net {
@@ -134,8 +135,8 @@ fn a_forged_certificate_moves_nothing() {
     let statement = Statement { epoch: 1, ..lie };
     let vote = StakeCertifier::new(again(1)).vote(&committee, &statement.to_bytes(&context(0)));
     let alone = Certified { statement, certificate: vote.unwrap() };
-    assert!(!asked(&mut net, 1, alone));
-    assert_eq!(net.faults(), [(3, 1, ReplicaFault::ForgedCheckpoint { epoch: 1 })]);
+    assert!(!asked(&mut net, 0, alone));
+    assert_eq!(net.faults(), [(3, 0, ReplicaFault::ForgedCheckpoint { epoch: 1 })]);
     let long = Certified { certificate: vec![0; 1 << 20], ..good.clone() };
     assert!(!asked(&mut net, 2, long));
     assert!(matches!(net.faults()[1], (3, 2, ReplicaFault::TooLong { .. })));
@@ -151,17 +152,197 @@ fn an_old_checkpoint_moves_nothing_back() {
     come_back(&mut net);
     let before = net.epochs()[3];
     assert!(old.statement.epoch < before);
+    net.jobs = Some(Vec::new());
+    assert!(!asked(&mut net, 0, old.clone()));
+    assert_eq!(net.jobs.take().map(|jobs| jobs.len()), Some(0), "it is not even checked");
     assert!(!asked(&mut net, 0, old));
     let present = net.nodes[&3].stable().unwrap().clone();
     assert!(!asked(&mut net, 0, present));
     assert_eq!((net.epochs()[3], net.faults()), (before, vec![]));
-    // While a state is fetched, an older one does not take its place.
+}
+
+/// The epoch whose state party 3 fetches, the peer that it asks, and the pieces that are here.
+fn transfer(net: &Net) -> (u64, u32, u32) {
+    let one = net.nodes[&3].transfer.as_ref().unwrap();
+    (one.epoch(), one.peer().get(), one.received())
+}
+
+fn give(net: &mut Net, from: u32, piece: Piece) {
+    let message = ReplicaMessage::Piece(Box::new(piece));
+    net.input(3, ReplicaInput::Received { from: Party::new(from), message });
+}
+
+#[test]
+fn another_state_is_taken_from_the_peer_that_is_asked_if_nothing_is_lost_or_nobody_gives_this_one()
+{
+    let mut net = three_ahead(Net::new(4));
+    let kept: Vec<Stable> = net.nodes[&0].stable.iter().cloned().collect();
+    let [old, new] = &kept[..] else { panic!("two are kept") };
+    let (before, after) = (old.certified.statement.epoch, new.certified.statement.epoch);
+    (0..3).for_each(|party| net.down(party));
+    net.up(3, settings(&FOUR));
+    let offer = |net: &mut Net, from, stable: &Stable| {
+        asked(net, from, stable.certified.clone());
+        transfer(net)
+    };
+    assert_eq!(offer(&mut net, 0, old), (before, 0, 0));
+    assert_eq!(offer(&mut net, 1, new), (before, 0, 0), "another peer than the one that is asked");
+    assert_eq!(offer(&mut net, 0, new), (after, 0, 0), "once in its turn");
+    assert_eq!(offer(&mut net, 0, old), (after, 1, 0), "and no more");
+    assert_eq!(offer(&mut net, 1, old), (before, 1, 0), "the next one has its turn");
+    assert_eq!(offer(&mut net, 1, new), (before, 2, 0));
+    assert_eq!(offer(&mut net, 2, new), (after, 2, 0));
+    give(&mut net, 2, new.state.piece(after, 0).unwrap());
+    assert_eq!(offer(&mut net, 2, new), (after, 2, 1), "the same");
+    // Nothing that is here is lost before all others were asked for the rest.
+    assert_eq!(offer(&mut net, 2, old), (after, 0, 1));
+    assert_eq!(offer(&mut net, 0, old), (after, 1, 1));
+    assert_eq!(offer(&mut net, 1, old), (before, 1, 0));
+    assert_eq!(net.faults(), []);
+}
+
+#[test]
+fn a_peer_that_is_always_slow_loses_its_turn_and_what_it_gave_stays() {
     let (mut net, good) = alone();
+    let epoch = good.statement.epoch;
+    let state = three_ahead(Net::new(4)).nodes[&0].stable.back().unwrap().state.clone();
+    assert_eq!(state.root(), good.statement.root);
+    let after = |net: &mut Net, millis| {
+        net.pass(ms(millis));
+        net.input(3, ReplicaInput::Tick);
+        transfer(net)
+    };
+    assert!(asked(&mut net, 2, good));
+    assert_eq!(after(&mut net, 490), (epoch, 2, 0));
+    give(&mut net, 2, state.piece(epoch, 0).unwrap());
+    assert_eq!(after(&mut net, 130), (epoch, 2, 1));
+    // It would have answered again within the patience of 500 milliseconds.
+    assert_eq!(after(&mut net, 10), (epoch, 0, 1));
+    for (index, millis) in [(1, 120), (2, 120), (3, 10)] {
+        assert_eq!(after(&mut net, millis), (epoch, 0, index));
+        give(&mut net, 0, state.piece(epoch, index).unwrap());
+    }
+    assert_eq!(after(&mut net, 490), (epoch, 0, 4), "one that was quick may be slow once");
+    assert_eq!(after(&mut net, 20), (epoch, 1, 4), "but for no longer than the patience");
+}
+
+#[test]
+fn a_peer_that_sends_forged_certificates_has_one_checked_within_the_patience() {
+    let (mut net, good) = alone();
+    let forged = Statement { epoch: 1, root: [3; 32], ..good.statement };
+    let forged = Certified { statement: forged, ..good.clone() };
+    for round in 1..4 {
+        for _ in 0..9 {
+            assert!(!asked(&mut net, 1, forged.clone()));
+        }
+        assert_eq!(net.faults().len(), round);
+        assert!(!asked(&mut net, 1, good.clone()), "not even a good one");
+        net.pass(ms(500));
+    }
+    assert!(asked(&mut net, 1, good.clone()));
+    assert!(asked(&mut net, 1, forged));
+    assert_eq!(transfer(&net), (good.statement.epoch, 2, 0), "the next peer is asked");
+}
+
+#[test]
+fn a_party_without_stake_is_asked_for_pieces_only_if_it_offered_them() {
+    let stakes = [1, 1, 1, 0, 1];
+    let mut net = Net::new(5);
+    (0..3).for_each(|party| net.up(party, settings(&stakes)));
+    net.run_to_epoch(4);
+    let certified = net.nodes[&0].stable().unwrap().clone();
+    (0..3).for_each(|party| net.down(party));
+    net.up(4, settings(&stakes));
+    let message = ReplicaMessage::Stable(Box::new(certified));
+    net.input(4, ReplicaInput::Received { from: Party::new(3), message });
+    let mut peers = Vec::new();
+    for _ in 0..6 {
+        peers.push(net.nodes[&4].transfer.as_ref().unwrap().peer().get());
+        net.pass(ms(500));
+        net.input(4, ReplicaInput::Tick);
+    }
+    assert_eq!(peers, [3, 1, 2, 0, 1, 2]);
+}
+
+#[test]
+fn a_certificate_is_judged_by_what_was_known_when_its_check_began() {
+    let (mut net, good) = alone();
+    let others = three_ahead(Net::new(4));
+    let kept = &others.nodes[&0].stable;
+    let (old, state) = (kept.front().unwrap().certified.clone(), &kept.back().unwrap().state);
+    let epoch = good.statement.epoch;
+    // The committee that signs this one is not known for sure before that of `good` is.
+    let later = Statement { epoch: epoch + 1, ..good.statement };
+    let later = Certified { statement: later, ..good.clone() };
+    net.jobs = Some(Vec::new());
+    assert!(!asked(&mut net, 1, later));
+    assert!(!asked(&mut net, 0, old));
+    let jobs = net.jobs.take().unwrap();
     assert!(asked(&mut net, 2, good.clone()));
-    let older = Certified { statement: Statement { epoch: 1, ..good.statement }, ..good.clone() };
-    asked(&mut net, 1, older);
-    assert_eq!(net.nodes[&3].transfer.as_ref().map(|one| one.epoch()), Some(good.statement.epoch));
-    assert_eq!(net.faults(), [], "it is not even checked");
+    for index in 0..good.statement.pieces().unwrap() {
+        give(&mut net, 2, state.piece(epoch, index).unwrap());
+    }
+    assert_eq!(net.epochs(), [epoch]);
+    let verdicts: Vec<_> = jobs.into_iter().map(|(_, job)| job.run()).collect();
+    assert_eq!(verdicts.len(), 2);
+    verdicts.into_iter().for_each(|verdict| net.input(3, ReplicaInput::Checked(verdict)));
+    assert_eq!(net.faults(), []);
+    assert!(net.nodes[&3].transfer.is_none(), "the old one is valid, and of no use any more");
+}
+
+#[test]
+fn if_no_peer_gives_the_next_piece_any_that_offers_it_is_asked_and_late_pieces_count() {
+    let (mut net, good) = alone();
+    let state = three_ahead(Net::new(4)).nodes[&0].stable.back().unwrap().state.clone();
+    let epoch = good.statement.epoch;
+    let late = |net: &mut Net| {
+        net.pass(ms(500));
+        net.input(3, ReplicaInput::Tick);
+        transfer(net)
+    };
+    assert!(asked(&mut net, 0, good.clone()));
+    give(&mut net, 1, state.piece(epoch, 0).unwrap());
+    assert_eq!(transfer(&net), (epoch, 0, 0), "1 was not asked");
+    assert_eq!(late(&mut net), (epoch, 1, 0));
+    asked(&mut net, 2, good.clone());
+    assert_eq!(transfer(&net), (epoch, 1, 0), "it is the turn of 1");
+    give(&mut net, 0, state.piece(epoch, 0).unwrap());
+    assert_eq!(transfer(&net), (epoch, 1, 1), "late, but good");
+    for peer in [2, 0, 1] {
+        assert_eq!(late(&mut net), (epoch, peer, 1));
+    }
+    asked(&mut net, 0, good);
+    assert_eq!(transfer(&net), (epoch, 0, 1), "nobody has given it");
+    let mut bad = state.piece(epoch, 1).unwrap();
+    bad.bytes[0] ^= 1;
+    give(&mut net, 2, bad.clone());
+    give(&mut net, 2, bad);
+    assert_eq!(transfer(&net), (epoch, 0, 1), "it was not the turn of 2");
+    assert_eq!(net.faults().len(), 1, "it is not believed again before it is asked");
+}
+
+/// Party 2 alone has the certificate of the state that the other two are at as well, since it keeps its vote
+/// from them. It tells party 3 of it, and does not give it the state. All three others are needed.
+#[test]
+fn one_that_alone_has_a_certificate_and_keeps_the_state_back_halts_nobody() {
+    let mut net = three_ahead(Net::new(4));
+    let last = net.epochs().into_iter().max().unwrap() + 1;
+    net.tamper = Box::new(move |from, to, message| {
+        let withheld = match &message {
+            ReplicaMessage::Vote(vote) => to < 2 && vote.statement.epoch >= last,
+            ReplicaMessage::Stable(stable) => to < 2 && stable.statement.epoch >= last,
+            ReplicaMessage::Piece(_) => true,
+            _ => false,
+        };
+        if from == 2 && withheld { None } else { Some(message) }
+    });
+    net.run("it has the certificate", |net| net.epochs() == [last - 1, last - 1, last]);
+    net.run("the others are as far", |net| (0..2).all(|party| net.nodes[&party].own.is_some()));
+    let certified = net.nodes[&2].stable().unwrap().clone();
+    net.up(3, settings(&FOUR));
+    assert!(asked(&mut net, 2, certified));
+    net.run("they go on", |net| (0..2).all(|party| net.epochs()[party] > last));
+    assert_eq!(net.faults(), []);
 }
 
 #[test]
@@ -215,8 +396,15 @@ fn a_peer_is_given_pieces_of_what_is_kept_and_a_statement_in_place_of_the_rest()
     let old = Message::Request(Slot::new(1));
     let old = ReplicaMessage::Order { committee: [0; 8], message: Box::new(old) };
     assert!(matches!(&ask(old)[..], [ReplicaMessage::Stable(_)]));
+    let body = BodyRequest { slot: Slot::new(1), value: value(1) };
+    let batch = BatchId::new([1; 32]);
+    for message in [Message::BodyRequest(body), Message::BatchRequest(batch)] {
+        let message = ReplicaMessage::Order { committee: [0; 8], message: Box::new(message) };
+        assert!(matches!(&ask(message)[..], [ReplicaMessage::Stable(_)]));
+    }
     let served = (0..100).filter(|_| !ask(request(epoch, 0)).is_empty()).count();
     assert!(served < 32, "and no more for a while: {served}");
+    assert_eq!(ask(request(1, 0)), [], "nor of anything else");
 }
 
 #[test]
