@@ -51,19 +51,19 @@ programs! {
     run_2, stake_becomes_shares: stake, "2-stake", &[];
     run_3, parties_make_a_key: no_dealer, "3-no-dealer", &[];
     run_4, every_slot_has_a_value: every_slot, "4-every-slot", &[
-        "the key is made", "round 1, ", "fast path", "slow path", "round 12, ",
+        "the key is made", "round 1, ", "round 12, ",
     ];
     run_5, a_party_comes_back: restart, "5-restart", &[
-        "the key is made", "fast path", "party 1 is killed", "slow path", "party 1 starts again",
-        "fast path", "party 0: last", "party 1: last", "party 4: last",
+        "the key is made", "party 1 is killed", "party 1 starts again", "party 0: last",
+        "party 1: last", "party 4: last",
     ];
     run_6, a_committee_follows: handover, "6-handover", &[
-        "the key is made", "fast path", "the second committee begins", "party 0: last",
-        "party 5: last",
+        "the key is made", "the second committee begins", "party 0: last", "party 5: last",
     ];
 }
 
-/// Where parties wait for each other only the acts are compared, otherwise every line.
+/// Where parties wait for each other only the acts are compared, otherwise every line. Which path a slot takes
+/// depends on how busy the machine is; the fast one is among them.
 fn check(run: &str, chapter: &str, acts: &[&str]) {
     let printed = printed(run);
     let shown = shown(chapter);
@@ -76,6 +76,7 @@ fn check(run: &str, chapter: &str, acts: &[&str]) {
             let at = rest.find(act).unwrap_or_else(|| panic!("no {act:?} in its place:\n{text}"));
             rest = &rest[at + act.len()..];
         }
+        assert!(acts.is_empty() || text.contains("fast path"), "{text}");
     }
     let last = |text: &str| -> Vec<String> {
         let lines = text.lines().filter_map(|line| line.split_once(": last value in "));
