@@ -65,7 +65,7 @@ pub(super) struct LoadOptions {
 enum ViceName {
     /// It is down
     Crash,
-    /// As a leader it proposes one block to one half, and another one to the rest
+    /// As a leader it proposes one block to a third of the others, and another one to the rest
     Equivocation,
 }
 

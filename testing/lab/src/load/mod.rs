@@ -54,7 +54,7 @@ pub struct Batching {
 pub enum Vice {
     /// It is down.
     Crash,
-    /// As a leader it proposes one block to one half of the others, and an empty one to the rest.
+    /// As a leader it proposes one block to a third of the others, and an empty one to the rest: no quorum has either.
     Equivocation,
 }
 
@@ -207,7 +207,7 @@ impl Load {
 }
 
 impl LoadHost {
-    /// The block to one half of the others, an empty one to the rest, both signed.
+    /// The block to a third of the others, an empty one to the rest, both signed.
     fn equivocate(&self, proposal: &Proposal, step: &mut Step<'_, Self>) {
         let body = Body::default();
         let value = body.value(self.committee.context(), proposal.slot);
@@ -217,7 +217,7 @@ impl LoadHost {
             secret(self.seed, me.get().into()).sign(Stage::Propose.domain(), &statement);
         let other = Proposal { slot: proposal.slot, body, signature };
         for seat in (0..self.replicas).map(Seat::new).filter(|seat| *seat != me) {
-            let one = if seat.get().is_multiple_of(2) { proposal } else { &other };
+            let one = if seat.get().is_multiple_of(3) { proposal } else { &other };
             let message = Message::Proposal(Box::new(one.clone()));
             step.send(Recipient::One(seat), Arc::new(message));
         }
