@@ -95,21 +95,21 @@ pub enum ConfigurationError {
     /// It lacks places that the one before has.
     #[error("configuration has {got} places, the one before has {need}")]
     TooFewSeats {
-        /// Its places.
+        /// Number of places in the configuration.
         got: usize,
-        /// The places of the one before.
+        /// Number of places in the configuration before it.
         need: usize,
     },
     /// A party's place has another key than before.
     #[error("the key of {party} is not the one before")]
     OtherKey {
-        /// The party.
+        /// The party whose place it is.
         party: Party,
     },
     /// The proof of possession of a key is not valid.
     #[error("{party} does not prove possession of its key: {error}")]
     Possession {
-        /// The party.
+        /// The party that should own the key.
         party: Party,
         /// What is wrong with the proof.
         error: SignatureError,
@@ -160,12 +160,12 @@ impl Configuration {
 
 /// A configuration and the committee that it makes.
 #[derive(Clone, Debug)]
-pub(crate) struct Seated {
+pub(crate) struct SeatedCommittee {
     pub(crate) configuration: Configuration,
     pub(crate) committee: Arc<Replicas>,
 }
 
-impl Seated {
+impl SeatedCommittee {
     pub(crate) fn new(
         context: &prefinal_crypto_core::context::Context,
         configuration: Configuration,

@@ -6,6 +6,7 @@ use prefinal_protocol::{Instant, Recipient, Slot};
 use crate::batch::{Batch, BatchId};
 use crate::block::{Body, skipped};
 use crate::certificate::VoteCertificate;
+use crate::config::Leaders;
 use crate::engine::{Block, Effect, Trantor};
 use crate::fetch::{Inquiry, Item};
 use crate::message::{BodyRequest, Decision, MAX_DECISIONS, Message};
@@ -59,10 +60,8 @@ impl Trantor {
             while self.next < self.schedule.end()
                 && let Some(certificate) = self.decided.get(&self.next)
             {
-                let skip = certificate.value == skipped(self.next)
-                    && self.leaders == crate::config::Leaders::BackOff;
-                if let (true, Some(leader)) = (skip, self.schedule.leader(self.next)) {
-                    self.failed.insert(leader);
+                if self.leaders == Leaders::BackOff && certificate.value == skipped(self.next) {
+                    self.failed.extend(self.schedule.leader(self.next));
                 }
                 self.next = self.next.next();
             }
@@ -121,8 +120,8 @@ impl Trantor {
             };
             self.effect(Effect::Finalized { slot, block });
             self.note(Record::Finalized(slot));
-            if let Some(past) = self.ordered.to_record(slot) {
-                self.note(Record::Past(slot, past));
+            if let Some(history) = self.ordered.to_record(slot) {
+                self.note(Record::History(slot, history));
             }
             self.unreported = slot.next();
         }
@@ -136,19 +135,15 @@ impl Trantor {
 
     /// The transactions of these batches, as far as they were not ordered before.
     fn take_order(&mut self, slot: Slot, ids: Vec<BatchId>) -> Vec<std::sync::Arc<[u8]>> {
-        let all = ids.clone();
-        let ids = self.ordered.take_batches(slot, ids.into_iter());
-        let batches = ids.iter().filter_map(|id| self.store.get(*id));
-        let transactions = batches.flat_map(Batch::transactions);
-        let fresh = self.ordered.take(slot, transactions);
-        let of_others = ids.iter().filter_map(|id| self.store.get(*id));
+        let (fresh, transactions) = self.ordered.take_block(slot, ids.iter().copied(), &self.store);
+        let of_others = fresh.iter().filter_map(|id| self.store.get(*id));
         let of_others = of_others.filter(|batch| batch.author() != self.me);
         for transaction in of_others.flat_map(Batch::transactions) {
             self.mempool.forget(transaction);
         }
         // A batch that was ordered before may have been fetched only now.
-        all.into_iter().for_each(|id| self.store.ordered(id));
-        fresh
+        ids.into_iter().for_each(|id| self.store.ordered(id));
+        transactions
     }
 
     /// Asks for blocks and batches of decided heights that are missing: those that signed for them first,

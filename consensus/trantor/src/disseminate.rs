@@ -240,9 +240,14 @@ impl Trantor {
         self.report(now);
     }
 
-    /// Spreads this party's batches of earlier lives again, for its acknowledgements are lost.
-    pub(crate) fn spread_again(&mut self, now: Instant) {
+    /// Spreads this party's batches that have lost their acknowledgements, in a crash or with their committee.
+    pub(crate) fn spread_uncertified(&mut self, now: Instant) {
+        let certified: BTreeSet<_> =
+            self.store.own(self.me).iter().map(|certificate| certificate.batch.id).collect();
         for id in self.store.waiting_of(self.me) {
+            if certified.contains(&id) || self.store.spreading.contains_key(&id) {
+                continue;
+            }
             if let Some(batch) = self.store.get(id).cloned() {
                 self.spread_batch(now, batch);
             }

@@ -283,7 +283,7 @@ impl Trantor {
             heard: BTreeMap::new(),
             mempool: Box::new(MemoryPool::new(limits)),
             store: Store::new(max_block_bytes),
-            ordered: records.ordered.unwrap_or_else(|| Ordered::with_past(records.past)),
+            ordered: records.ordered.unwrap_or_else(|| Ordered::with_history(records.history)),
             fetch: Fetch::new(fetch_after),
             suspects: BTreeSet::new(),
             forgeries: BTreeMap::new(),
@@ -319,10 +319,7 @@ impl Trantor {
             let body = self.bodies.get(slot).and_then(|bodies| bodies.get(&certificate.value));
             let Some(body) = body else { continue };
             let ids = body.batches().map(|batch| batch.id);
-            let ids = self.ordered.take_batches(*slot, ids);
-            let batches = ids.iter().filter_map(|id| self.store.get(*id));
-            let all = batches.flat_map(crate::batch::Batch::transactions);
-            let _reported = self.ordered.take(*slot, all);
+            let _reported = self.ordered.take_block(*slot, ids, &self.store);
         }
     }
 
@@ -359,7 +356,7 @@ impl Trantor {
         let promised: Vec<Slot> = self.promises.keys().copied().collect();
         promised.into_iter().for_each(|slot| self.open_early(slot));
         self.repeat(now);
-        self.spread_again(now);
+        self.spread_uncertified(now);
         self.send(Recipient::All, Message::Progress(self.next));
     }
 

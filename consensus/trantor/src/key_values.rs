@@ -17,17 +17,17 @@ use crate::client::ClientHeader;
 pub enum Command {
     /// Give a key a value.
     Put {
-        /// The key.
+        /// The key that gets the value.
         key: String,
-        /// Its value.
+        /// The value, which replaces an earlier one.
         value: Vec<u8>,
     },
-    /// Forget a key.
+    /// Forget a key and its value.
     Delete {
-        /// The key.
+        /// The key that is forgotten.
         key: String,
     },
-    /// Change the committee.
+    /// Change the committee, as soon as the configuration's time comes.
     Configure(Configuration),
 }
 

@@ -120,12 +120,13 @@ pub use message::{
     BodyRequest, Commit, Decision, MAX_PARTIAL, Message, NewView, Proposal, ShapeError, ViewChange,
     Vote,
 };
+pub use order::OrderHistory;
 pub use records::Record;
 pub use replica::certifier::{
     Certifier, CertifierError, StakeCertifier, ThresholdCertifier, Votes,
 };
 pub use replica::checkpoint::{
-    Certified, MAX_CERTIFICATE, MAX_PIECES, MAX_VOTE, PIECE, Piece, PieceError, Statement,
+    CertifiedStatement, MAX_CERTIFICATE, MAX_PIECES, MAX_VOTE, PIECE, Piece, PieceError, Statement,
 };
 pub use replica::contents::RestoreFailure;
 pub use replica::job::{CertifyJob, CertifyVerdict, ReplicaJob, ReplicaVerdict};

@@ -10,24 +10,26 @@
 //! | a transaction without client | its digest             | [`KEPT`] heights after the last it stands in |
 //!
 //! That depends on decided blocks alone, so it is the same for all parties, also after a restart and after a
-//! state transfer. What the blocks that are kept do not tell is recorded ([`Past`]), every so many heights.
+//! state transfer. What the blocks that are kept do not tell is recorded every so many heights
+//! ([`OrderHistory`]).
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_protocol::Slot;
 
-use crate::batch::{BatchId, LIFETIME};
+use crate::batch::{Batch, BatchId, LIFETIME};
 use crate::block::{Transaction, TransactionId};
 use crate::client::{Clients, WindowError};
 use crate::records::KEPT;
+use crate::store::Store;
 
-/// Heights from one record of the past to the next. The blocks in between are kept for a restart.
+/// Heights from one record of the history to the next. The blocks in between are kept for a restart.
 const RECORD_EVERY: u64 = KEPT / 2;
 
 /// Which numbers of clients, and which batches, were ordered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub struct Past {
+pub struct OrderHistory {
     clients: Clients,
     /// The height that each was ordered at.
     batches: BTreeMap<BatchId, Slot>,
@@ -36,15 +38,15 @@ pub struct Past {
 /// What was ordered, as a checkpoint has it: the same at every party.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(crate) struct OrderedState {
-    past: Past,
+    history: OrderHistory,
     slots: VecDeque<(Slot, Vec<TransactionId>)>,
 }
 
-/// The past, and the transactions without a client of the last [`KEPT`] heights.
+/// The history, and the transactions without a client of the last [`KEPT`] heights.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ordered {
-    past: Past,
-    /// The height that the past is of, if it comes from a record.
+    history: OrderHistory,
+    /// The height that the history is of, if it comes from a record.
     recorded: Option<Slot>,
     /// The last height that each stands in.
     last: BTreeMap<TransactionId, Slot>,
@@ -54,58 +56,55 @@ pub(crate) struct Ordered {
 impl Ordered {
     /// What a checkpoint says of it.
     pub(crate) fn to_checkpoint(&self) -> OrderedState {
-        OrderedState { past: self.past.clone(), slots: self.slots.clone() }
+        OrderedState { history: self.history.clone(), slots: self.slots.clone() }
     }
 
     /// The memory that a checkpoint describes.
     pub(crate) fn from_checkpoint(state: OrderedState) -> Self {
-        let OrderedState { past, slots } = state;
+        let OrderedState { history, slots } = state;
         let mut last = BTreeMap::new();
         for (slot, ids) in &slots {
             last.extend(ids.iter().map(|id| (*id, *slot)));
         }
-        Self { past, recorded: None, last, slots }
+        Self { history, recorded: None, last, slots }
     }
 
     /// What a record of an earlier life says; the heights before it are told afterwards.
-    pub(crate) fn with_past(recorded: Option<(Slot, Past)>) -> Self {
-        let (recorded, past) = recorded.unzip();
-        Self { past: past.unwrap_or_default(), recorded, ..Self::default() }
+    pub(crate) fn with_history(recorded: Option<(Slot, OrderHistory)>) -> Self {
+        let (recorded, history) = recorded.unzip();
+        Self { history: history.unwrap_or_default(), recorded, ..Self::default() }
     }
 
-    /// The past, if it is time to record it after this height.
-    pub(crate) fn to_record(&self, slot: Slot) -> Option<Past> {
-        let due = slot.get().is_multiple_of(RECORD_EVERY) && self.past != Past::default();
-        due.then(|| self.past.clone())
+    /// The history, if it is time to record it after this height.
+    pub(crate) fn to_record(&self, slot: Slot) -> Option<OrderHistory> {
+        let due =
+            slot.get().is_multiple_of(RECORD_EVERY) && self.history != OrderHistory::default();
+        due.then(|| self.history.clone())
     }
 
     /// Whether the transaction would be reported if it were ordered now. `Ok(false)` if one without a
     /// client was ordered before.
     pub(crate) fn is_fresh(&self, transaction: &Transaction) -> Result<bool, WindowError> {
         match transaction.header() {
-            Some(header) => self.past.clients.check(header).map(|()| true),
+            Some(header) => self.history.clients.check(header).map(|()| true),
             None => Ok(!self.last.contains_key(&transaction.id())),
         }
     }
 
     /// The batches that were ordered and that a block may still hold.
     pub(crate) fn batches(&self) -> impl Iterator<Item = BatchId> {
-        self.past.batches.keys().copied()
+        self.history.batches.keys().copied()
     }
 
     /// Orders the batches of the next height. Returns those that were not ordered before.
-    pub(crate) fn take_batches(
-        &mut self,
-        slot: Slot,
-        ids: impl Iterator<Item = BatchId>,
-    ) -> Vec<BatchId> {
+    fn take_batches(&mut self, slot: Slot, ids: impl Iterator<Item = BatchId>) -> Vec<BatchId> {
         // An honest party acknowledged the batch before, at this height or earlier, and gave it no more time.
         let oldest = slot.get().saturating_sub(LIFETIME.saturating_mul(2));
-        self.past.batches.retain(|_, at| at.get() >= oldest);
+        self.history.batches.retain(|_, at| at.get() >= oldest);
         let mut fresh = Vec::new();
         for id in ids {
-            let at = *self.past.batches.entry(id).or_insert(slot);
-            // After a restart the past may be of a later height than the block.
+            let at = *self.history.batches.entry(id).or_insert(slot);
+            // After a restart the history may be of a later height than the block.
             if at == slot && !fresh.contains(&id) {
                 fresh.push(id);
             }
@@ -113,8 +112,22 @@ impl Ordered {
         fresh
     }
 
+    /// Takes the next height with these batches, as far as they are stored. Returns the batches that were not
+    /// ordered before, and their transactions without repetitions.
+    pub(crate) fn take_block(
+        &mut self,
+        slot: Slot,
+        ids: impl Iterator<Item = BatchId>,
+        store: &Store,
+    ) -> (Vec<BatchId>, Vec<Arc<[u8]>>) {
+        let fresh = self.take_batches(slot, ids);
+        let batches = fresh.iter().filter_map(|id| store.get(*id));
+        let transactions = self.take(slot, batches.flat_map(Batch::transactions));
+        (fresh, transactions)
+    }
+
     /// Takes the transactions of the next height. Returns them without repetitions.
-    pub(crate) fn take<'a>(
+    fn take<'a>(
         &mut self,
         slot: Slot,
         transactions: impl Iterator<Item = &'a Transaction>,
@@ -123,7 +136,7 @@ impl Ordered {
         let (mut fresh, mut ids) = (Vec::new(), Vec::new());
         for transaction in transactions {
             if let Some(header) = transaction.header() {
-                if Some(slot) > self.recorded && self.past.clients.take(header).is_ok() {
+                if Some(slot) > self.recorded && self.history.clients.take(header).is_ok() {
                     fresh.push(Arc::clone(transaction.bytes()));
                 }
                 continue;
@@ -176,8 +189,7 @@ mod tests {
         use crate::client::{Client, ClientHeader};
         let id = |text: &[u8]| {
             let all = vec![Transaction::new(text.to_vec())];
-            crate::batch::Batch::new(prefinal_crypto_core::access::Party::new(0), Slot::new(9), all)
-                .id()
+            Batch::new(prefinal_crypto_core::access::Party::new(0), Slot::new(9), all).id()
         };
         let (known, new) = (id(b"known"), id(b"new"));
         let numbered = [ClientHeader { client: Client::new([1; 32]), number: 0 }.transaction(b"")];
@@ -187,7 +199,7 @@ mod tests {
         ordered.take(slot, numbered.iter().chain(&plain));
         let next = slot.next();
         let checkpoint = Ordered::from_checkpoint(ordered.to_checkpoint());
-        let record = Ordered::with_past(ordered.to_record(slot).map(|past| (slot, past)));
+        let record = Ordered::with_history(ordered.to_record(slot).map(|history| (slot, history)));
         for (mut later, knows_plain) in [(ordered, true), (checkpoint, true), (record, false)] {
             assert_eq!(later.take_batches(next, [known, new].into_iter()), [new]);
             assert_eq!(later.take(next, numbered.iter()).len(), 0);
@@ -202,15 +214,12 @@ mod tests {
     #[test]
     fn a_height_that_is_told_again_after_a_restart_orders_its_batches_again() {
         let all = vec![Transaction::new(b"x".to_vec())];
-        let batch = crate::batch::Batch::new(
-            prefinal_crypto_core::access::Party::new(0),
-            Slot::new(9),
-            all,
-        );
+        let batch = Batch::new(prefinal_crypto_core::access::Party::new(0), Slot::new(9), all);
         let (first, second) = (Slot::new(RECORD_EVERY - 1), Slot::new(RECORD_EVERY));
         let mut ordered = Ordered::default();
         ordered.take_batches(first, [batch.id()].into_iter());
-        let mut later = Ordered::with_past(ordered.to_record(second).map(|past| (second, past)));
+        let mut later =
+            Ordered::with_history(ordered.to_record(second).map(|history| (second, history)));
         // Its transactions are remembered by what stands in the blocks.
         assert_eq!(later.take_batches(first, [batch.id()].into_iter()), [batch.id()]);
         assert_eq!(later.take_batches(second, [batch.id()].into_iter()), []);

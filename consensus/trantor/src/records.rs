@@ -11,8 +11,8 @@
 //! | epoch     | votes in the epoch                      | disagree about the leaders                   |
 //!
 //! [`Record::Finalized`] is only a note: after a crash a slot may be reported again, and is not left out.
-//! [`Record::Past`] is one, too. Notes keep their order, so no past is found that is of a later height than
-//! the last one that is known as reported.
+//! [`Record::History`] is one, too. Notes keep their order, so no history is found that is of a later height
+//! than the last one that is known as reported.
 use std::collections::{BTreeMap, BTreeSet};
 
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -21,7 +21,7 @@ use prefinal_protocol::{Slot, Value, View};
 use crate::batch::{Batch, BatchId};
 use crate::block::Body;
 use crate::certificate::VoteCertificate;
-use crate::order::{Ordered, Past};
+use crate::order::{OrderHistory, Ordered};
 use crate::schedule::Schedule;
 
 /// Number of heights before the last reported one whose blocks are kept: for peers that lag, and to
@@ -68,7 +68,7 @@ pub enum Record {
     /// The height was reported final.
     Finalized(Slot),
     /// What was ordered up to this height.
-    Past(Slot, Past),
+    History(Slot, OrderHistory),
 }
 
 impl Record {
@@ -81,7 +81,7 @@ impl Record {
             Self::Decided(certificate) => certificate.view.slot,
             Self::Body { slot, .. } => *slot,
             // A checkpoint says more than these do.
-            Self::Epoch(_) | Self::Finalized(_) | Self::Past(..) => return false,
+            Self::Epoch(_) | Self::Finalized(_) | Self::History(..) => return false,
         };
         last >= first
     }
@@ -123,7 +123,7 @@ pub(crate) struct Records {
     /// The latest view that was given up.
     pub(crate) abandoned: Option<View>,
     /// What was ordered, and the height that this is of.
-    pub(crate) past: Option<(Slot, Past)>,
+    pub(crate) history: Option<(Slot, OrderHistory)>,
     /// What was ordered before, if it comes from a checkpoint.
     pub(crate) ordered: Option<Ordered>,
     /// The first height that is kept for peers, if a replica says so.
@@ -180,7 +180,7 @@ impl Records {
                 }
                 self.decided = self.decided.split_off(&kept);
             }
-            Record::Past(slot, past) => self.past = Some((slot, past)),
+            Record::History(slot, history) => self.history = Some((slot, history)),
         }
     }
 

@@ -33,7 +33,7 @@ use prefinal_crypto_core::context::Context;
 use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value};
 use thiserror::Error;
 
-use crate::app::{Application, Configuration, ConfigurationError, Seated};
+use crate::app::{Application, Configuration, ConfigurationError, SeatedCommittee};
 use crate::block::Transaction;
 use crate::config::{Config, ConfigError};
 use crate::engine::{Effect as OrderEffect, Input as OrderInput, Output as OrderOutput, Trantor};
@@ -42,7 +42,7 @@ use crate::order::Ordered;
 use crate::records::{Record as OrderRecord, Records};
 use crate::schedule::Schedule;
 use certifier::Certifier;
-use checkpoint::{Certified, State, Statement};
+use checkpoint::{CertifiedStatement, State, Statement};
 use contents::{Contents, RestoreFailure};
 use job::{ReplicaJob, ReplicaVerdict};
 use message::{CheckpointVote, CommitteeTag, ReplicaFault, ReplicaMessage};
@@ -67,7 +67,7 @@ pub struct Service<A> {
     pub app: A,
     /// How checkpoints are certified.
     pub certifier: Arc<dyn Certifier>,
-    /// Committee and epochs.
+    /// The first committee, and what holds for all epochs.
     pub settings: Settings,
 }
 
@@ -105,13 +105,13 @@ impl StartError {
 /// What a driver tells a replica.
 #[derive(Clone, Debug)]
 pub enum ReplicaInput {
-    /// Start working.
+    /// The first input: the ordering begins to work.
     Start,
-    /// A message arrived.
+    /// A peer has sent a message.
     Received {
         /// The sender, as the link knows it.
         from: Party,
-        /// The message.
+        /// The message that the peer has sent.
         message: ReplicaMessage,
     },
     /// A transaction that should be ordered.
@@ -132,7 +132,7 @@ pub enum ReplicaRecord {
     Order(OrderRecord),
     /// A certified checkpoint with its state. Of what came before it little is needed any more, see
     /// [`ReplicaRecord::retain`].
-    Checkpoint(Certified, Vec<u8>),
+    Checkpoint(CertifiedStatement, Vec<u8>),
 }
 
 impl ReplicaRecord {
@@ -159,20 +159,20 @@ impl ReplicaRecord {
 /// What a replica wants done, except for its records.
 #[derive(Clone, Debug)]
 pub enum ReplicaEffect {
-    /// Send this message.
+    /// Send this message to a peer, or to all.
     Send {
         /// One party, or all others.
         to: Recipient<Party>,
-        /// The message.
+        /// The message to send.
         message: ReplicaMessage,
     },
     /// Run this job and return its verdict.
     Run(ReplicaJob),
     /// The application has carried out a height; `None` if it was skipped.
     Applied {
-        /// The height.
+        /// The height that was carried out.
         slot: Slot,
-        /// Its block.
+        /// The name of its block.
         value: Option<Value>,
     },
     /// A checkpoint is certified, and its epoch begins.
@@ -186,9 +186,9 @@ pub enum ReplicaEffect {
     ConfigurationRefused(ConfigurationError),
     /// A party did wrong.
     Accuse {
-        /// The party.
+        /// The party that did it.
         party: Party,
-        /// The fault.
+        /// The fault, with evidence if there is any.
         fault: ReplicaFault,
     },
     /// What else the ordering has to say.
@@ -200,14 +200,14 @@ pub type ReplicaOutput = prefinal_protocol::Output<ReplicaRecord, ReplicaEffect>
 
 /// A certified checkpoint that is kept for peers.
 #[derive(Clone, Debug)]
-pub(crate) struct Stable {
-    pub(crate) certified: Certified,
+pub(crate) struct StoredCheckpoint {
+    pub(crate) certified: CertifiedStatement,
     pub(crate) state: State,
 }
 
 /// This party's state at the end of an epoch, until it is certified.
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct OpenCheckpoint {
     pub(crate) statement: Statement,
     state: State,
     schedule: Schedule,
@@ -234,11 +234,11 @@ pub struct Replica<A> {
     certifier: Arc<dyn Certifier>,
     settings: Settings,
     /// The committees of this epoch and the next ones.
-    seated: BTreeMap<u64, Seated>,
+    seated: BTreeMap<u64, SeatedCommittee>,
     /// The first heights of the retained epochs.
     firsts: BTreeMap<u64, Slot>,
-    pub(crate) stable: VecDeque<Stable>,
-    pub(crate) own: Option<Own>,
+    pub(crate) stable: VecDeque<StoredCheckpoint>,
+    pub(crate) own: Option<OpenCheckpoint>,
     /// The latest vote of each party.
     votes: BTreeMap<Party, CheckpointVote>,
     /// Senders of a checkpoint whose certificate is being checked.
@@ -278,8 +278,8 @@ impl<A: Application> Replica<A> {
                 ReplicaRecord::Checkpoint(certified, bytes) => last = Some((certified, bytes)),
             }
         }
-        let genesis = Seated::new(&context, settings.configuration.clone())?;
-        let mut seated: BTreeMap<u64, Seated> =
+        let genesis = SeatedCommittee::new(&context, settings.configuration.clone())?;
+        let mut seated: BTreeMap<u64, SeatedCommittee> =
             (0..settings.config_offset).map(|epoch| (epoch, genesis.clone())).collect();
         let (mut schedule, mut ordered) = (Schedule::new(&genesis.committee), Ordered::default());
         let mut stable = VecDeque::new();
@@ -289,7 +289,7 @@ impl<A: Application> Replica<A> {
             seated = contents.seat(&context, &seated)?;
             app.restore(&contents.application).map_err(RestoreFailure::from)?;
             (schedule, ordered) = (contents.schedule, Ordered::from_checkpoint(contents.ordered));
-            stable.push_back(Stable { certified, state });
+            stable.push_back(StoredCheckpoint { certified, state });
         }
         let epoch = schedule.epoch();
         let firsts = [(epoch, schedule.first())].into();
@@ -321,13 +321,13 @@ impl<A: Application> Replica<A> {
         Ok(replica)
     }
 
-    /// The application.
+    /// The application in its present state.
     #[must_use]
     pub const fn app(&self) -> &A {
         &self.app
     }
 
-    /// The ordering.
+    /// The engine that orders what the application carries out.
     #[must_use]
     pub const fn ordering(&self) -> &Trantor {
         &self.engine
@@ -335,7 +335,7 @@ impl<A: Application> Replica<A> {
 
     /// The latest certified checkpoint.
     #[must_use]
-    pub fn stable(&self) -> Option<&Certified> {
+    pub fn stable(&self) -> Option<&CertifiedStatement> {
         self.stable.back().map(|stable| &stable.certified)
     }
 

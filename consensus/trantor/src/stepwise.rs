@@ -4,7 +4,6 @@
 //! All heights of the epoch are then decided and reported, so nothing is open. What peers that are ahead sent
 //! about the next epoch waits: votes in the collectors, and heights that they decide. If the committee
 //! changes, the replica keeps these messages instead, for votes of another committee count other stakes.
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ::prefinal_engine::collector::Collector;
@@ -105,19 +104,5 @@ impl Trantor {
         self.early.clear();
         self.jobs.clear();
         self.leading = None;
-    }
-
-    /// Spreads this party's batches that have lost their acknowledgements with their committee.
-    fn spread_uncertified(&mut self, now: Instant) {
-        let certified: BTreeSet<_> =
-            self.store.own(self.me).iter().map(|certificate| certificate.batch.id).collect();
-        for id in self.store.waiting_of(self.me) {
-            if certified.contains(&id) || self.store.spreading.contains_key(&id) {
-                continue;
-            }
-            if let Some(batch) = self.store.get(id).cloned() {
-                self.spread_batch(now, batch);
-            }
-        }
     }
 }

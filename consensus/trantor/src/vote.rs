@@ -3,7 +3,9 @@
 //! | vote    | when                                                                                |
 //! |---------|-------------------------------------------------------------------------------------|
 //! | prepare | the view's primary proposed the value; once in a view, and in no earlier view later   |
-//! | commit  | the value is prepared in the view; once in a view, in no view that was given up, and no more than 64 heights after the last that was reported |
+//! | commit  | the value is prepared in the view; once in a view, and in no view that was given up |
+//!
+//! No height is committed that is 64 or more after the first one that is not reported here.
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_engine::collector::{Added, Collector, ReceivedVote, Standing};

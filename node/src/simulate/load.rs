@@ -7,13 +7,14 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::time::{Duration, Instant as Clock};
 
 use clap::{Args, ValueEnum};
-use prefinal_lab::load::{Batching, Leaders, Load, Point, Vice};
+use prefinal_lab::load::{Batching, Hardware, Leaders, Load, Point, Vice};
 use prefinal_lab::waits::milliseconds;
 use prefinal_lab::{Failure, place};
 use prefinal_sim::{Interface, Rate};
 
+use super::thresholds::records;
 use super::{Options, costs};
-use crate::output::{Sink, aside, named};
+use crate::output::{Sink, aside};
 use crate::table;
 use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
 
@@ -63,7 +64,7 @@ pub(super) struct LoadOptions {
 /// A fault of a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ViceName {
-    /// It is down
+    /// The replica is down
     Crash,
     /// As a leader it proposes one block to a third of the others, and another one to the rest
     Equivocation,
@@ -107,9 +108,9 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
         };
         let interface = Interface::duplex(options.interface.unwrap_or(INTERFACE));
         let network = options.network(placement.clone()).with_interfaces(interface);
-        let world = (network, cores);
-        let mut load = Load::new(replicas, world, costs, batching, seed)?;
-        load.times = (Duration::from_secs(4), Duration::from_secs(asked.seconds));
+        let hardware = Hardware { network, cores, costs };
+        let mut load = Load::new(replicas, hardware, batching, seed)?;
+        load.counted = Duration::from_secs(asked.seconds);
         load.vice = asked.vice.map(|vice| match vice {
             ViceName::Crash => Vice::Crash,
             ViceName::Equivocation => Vice::Equivocation,
@@ -172,7 +173,6 @@ fn write(
     is_spread: bool,
 ) -> Result<(), Failure> {
     let (csv, svg) = (options.out.join("load.csv"), options.out.join("load.svg"));
-    let mut writer = csv::Writer::from_path(&csv).map_err(|error| named(&csv, error))?;
     let header = [
         "replicas",
         "seed",
@@ -186,29 +186,27 @@ fn write(
         "skipped",
         "busiest_percent",
     ];
-    writer.write_record(header).map_err(|error| named(&csv, error))?;
-    for Curve { batch_timeout, points } in curves {
-        for point in points {
-            let wait = |percent| {
-                point.waits.percentile(percent).unwrap_or_default().as_micros().to_string()
-            };
-            let record = [
+    let rows = curves.iter().flat_map(|Curve { batch_timeout, points }| {
+        points.iter().map(move |point| {
+            let wait = |percent| point.waits.percentile(percent).unwrap_or_default();
+            let [p50, p90, p99] = [50, 90, 99].map(|percent| wait(percent).as_micros().to_string());
+            vec![
                 replicas.to_string(),
                 options.committee.seed.to_string(),
                 options.load.pause.to_string(),
                 batch_timeout.to_string(),
                 point.clients.to_string(),
                 point.per_second.to_string(),
-                wait(50),
-                wait(90),
-                wait(99),
+                p50,
+                p90,
+                p99,
                 point.skipped.to_string(),
                 point.busy.to_string(),
-            ];
-            writer.write_record(record).map_err(|error| named(&csv, error))?;
-        }
-    }
-    writer.flush().map_err(|error| named(&csv, error))?;
+            ]
+        })
+    });
+    let header = header.map(str::to_owned).to_vec();
+    records(&csv, std::iter::once(header).chain(rows))?;
     let paper = if is_spread { &PAPER_WORLD[..] } else { &PAPER_ROOM };
     plot(options, &svg, replicas, curves, paper)?;
     say!("written: {}, {}", csv.display(), svg.display());

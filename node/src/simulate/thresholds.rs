@@ -40,7 +40,10 @@ fn show_delays(delays: &[Delays], folder: &File) -> Result<(), Failure> {
 }
 
 /// Writes a table with its header; the folder is made if it is not there.
-fn records(file: &File, records: impl Iterator<Item = Vec<String>>) -> Result<(), Failure> {
+pub(super) fn records(
+    file: &File,
+    records: impl Iterator<Item = Vec<String>>,
+) -> Result<(), Failure> {
     let at = |error: &dyn std::fmt::Display| {
         Failure::bad_input(format_args!("{}: {error}", file.display()))
     };

@@ -43,7 +43,7 @@ use prefinal_engine::Engine;
 use prefinal_validator::setup::{self, Algorithm, Identity, Plan, Setup};
 
 /// Bytes around a message in a validator's message and in its frame: length, kind, epoch.
-const AROUND: usize = 4 + 1 + 8;
+pub(crate) const AROUND: usize = 4 + 1 + 8;
 
 /// The run that is simulated, beside the committee.
 pub struct World {

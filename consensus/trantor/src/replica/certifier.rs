@@ -96,7 +96,7 @@ pub trait Certifier: Debug + Send + Sync {
         votes: &Votes,
     ) -> Result<Vec<u8>, CertifierError>;
 
-    /// Checks a certificate.
+    /// Checks that a quorum has signed a statement.
     ///
     /// # Errors
     /// [`CertifierError::Certificate`] if no quorum has signed the statement.

@@ -31,7 +31,7 @@ type Hash = [u8; 32];
 pub struct Statement {
     /// The epoch that begins.
     pub epoch: u64,
-    /// Its first height.
+    /// The first height of the epoch.
     pub slot: Slot,
     /// The root of the state's pieces.
     pub root: [u8; 32],
@@ -71,8 +71,8 @@ impl Statement {
 
 /// A statement with the certificate of a quorum.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub struct Certified {
-    /// What is certified.
+pub struct CertifiedStatement {
+    /// The statement that a quorum has signed.
     pub statement: Statement,
     /// The certificate, as the [`Certifier`](crate::Certifier) writes it.
     pub certificate: Vec<u8>,
@@ -85,7 +85,7 @@ pub struct Piece {
     pub epoch: u64,
     /// The place of the piece.
     pub index: u32,
-    /// Its bytes.
+    /// The bytes of the state in this piece.
     pub bytes: Vec<u8>,
     /// The neighbours, from the bottom up.
     pub proof: Vec<[u8; 32]>,
@@ -104,9 +104,9 @@ pub enum PieceError {
     /// There is no such piece, or it has another size.
     #[error("piece {index} has {got} bytes, it should have {need:?}")]
     Size {
-        /// Its place.
+        /// The place of the piece.
         index: u32,
-        /// Its bytes.
+        /// Number of bytes that came.
         got: usize,
         /// The bytes that it should have; none if there is no such piece.
         need: Option<usize>,
@@ -114,7 +114,7 @@ pub enum PieceError {
     /// It is not under the root.
     #[error("piece {index} is not of this state")]
     Root {
-        /// Its place.
+        /// The place of the piece.
         index: u32,
     },
 }

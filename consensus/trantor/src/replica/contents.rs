@@ -5,7 +5,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::context::Context;
 use thiserror::Error;
 
-use crate::app::{Configuration, ConfigurationError, RestoreError, Seated};
+use crate::app::{Configuration, ConfigurationError, RestoreError, SeatedCommittee};
 use crate::order::OrderedState;
 use crate::replica::checkpoint::{State, Statement, hash_configurations};
 use crate::schedule::Schedule;
@@ -26,13 +26,13 @@ pub enum RestoreFailure {
     /// The bytes are no state, or not of the epoch in the statement.
     #[error("state of epoch {epoch} does not have the contents that its statement says")]
     Contents {
-        /// The epoch.
+        /// The epoch that the state is of.
         epoch: u64,
     },
     /// This party has no place in the epoch yet, so it could not even start from this state.
     #[error("this party has no place in epoch {epoch}")]
     NotSeated {
-        /// The epoch.
+        /// The epoch that the state is of.
         epoch: u64,
     },
     /// A configuration in it is refused.
@@ -94,16 +94,16 @@ impl Contents {
     pub(crate) fn seat(
         &self,
         context: &Context,
-        known: &BTreeMap<u64, Seated>,
-    ) -> Result<BTreeMap<u64, Seated>, RestoreFailure> {
-        let mut all: BTreeMap<u64, Seated> = BTreeMap::new();
+        known: &BTreeMap<u64, SeatedCommittee>,
+    ) -> Result<BTreeMap<u64, SeatedCommittee>, RestoreFailure> {
+        let mut all: BTreeMap<u64, SeatedCommittee> = BTreeMap::new();
         for (&epoch, configuration) in &self.configurations {
             let before = all.values().next_back();
             let mut candidates = before.into_iter().chain(known.values().rev());
             let same = candidates.find(|one| one.configuration == *configuration).cloned();
             let seated = match same {
                 Some(seated) => seated,
-                None => Seated::new(context, configuration.clone())?,
+                None => SeatedCommittee::new(context, configuration.clone())?,
             };
             all.insert(epoch, seated);
         }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::{Machine, Recipient, Slot};
 
-use crate::app::{Application, Seated};
+use crate::app::{Application, SeatedCommittee};
 use crate::config::Replicas;
 use crate::engine::Input as OrderInput;
 use crate::replica::certifier::{Certifier, CertifierError, Votes};
-use crate::replica::checkpoint::Certified;
+use crate::replica::checkpoint::{CertifiedStatement, Statement};
 use crate::replica::contents::Contents;
 use crate::replica::job::{CertifyJob, CertifyVerdict, CertifyWork, ReplicaJob};
 use crate::replica::message::{CheckpointVote, ReplicaFault, ReplicaMessage, WrongState};
-use crate::replica::{Own, Replica, ReplicaEffect, ReplicaRecord, Stable};
+use crate::replica::{OpenCheckpoint, Replica, ReplicaEffect, ReplicaRecord, StoredCheckpoint};
 
 impl<A: Application> Replica<A> {
     pub(super) fn epoch(&self) -> u64 {
@@ -34,9 +34,7 @@ impl<A: Application> Replica<A> {
             application: self.app.snapshot(),
         };
         let (state, statement) = contents.seal();
-        let committee = self.engine.committee();
-        let vote = self.certifier.vote(committee, &statement.to_bytes(&self.context));
-        let vote = vote.map(|vote| CheckpointVote { statement, vote });
+        let vote = self.cast(statement);
         let (again, refused, corrected) =
             (self.now + self.patience, BTreeSet::new(), BTreeSet::new());
         if let Some(vote) = &vote {
@@ -44,7 +42,7 @@ impl<A: Application> Replica<A> {
             self.send(Recipient::All, ReplicaMessage::Vote(Box::new(vote.clone())));
         }
         let (combining, outdated) = (false, false);
-        let own = Own {
+        let own = OpenCheckpoint {
             statement,
             state,
             schedule,
@@ -60,6 +58,13 @@ impl<A: Application> Replica<A> {
         true
     }
 
+    /// This party's vote for its state; `None` if it has none.
+    fn cast(&self, statement: Statement) -> Option<CheckpointVote> {
+        let message = statement.to_bytes(&self.context);
+        let vote = self.certifier.vote(self.engine.committee(), &message)?;
+        Some(CheckpointVote { statement, vote })
+    }
+
     /// Sends the vote again as long as it is not certified, for messages get lost.
     pub(super) fn repeat_vote(&mut self) {
         let (now, patience) = (self.now, self.patience);
@@ -73,15 +78,16 @@ impl<A: Application> Replica<A> {
     /// Takes a key that was handed over, and votes with it if a state waits for votes.
     pub(super) fn take_certifier(&mut self, certifier: Arc<dyn Certifier>) {
         self.certifier = certifier;
-        let Some(own) = &mut self.own else { return };
-        let statement = own.statement;
-        let vote = self.certifier.vote(&self.engine.committee, &statement.to_bytes(&self.context));
-        own.vote = vote.map(|vote| CheckpointVote { statement, vote });
-        own.again = self.now;
-        // These were checked with the key of before.
-        own.refused.clear();
-        own.outdated = own.combining;
-        match own.vote.clone() {
+        let Some(statement) = self.own.as_ref().map(|own| own.statement) else { return };
+        let vote = self.cast(statement);
+        if let Some(own) = &mut self.own {
+            own.vote.clone_from(&vote);
+            own.again = self.now;
+            // These were checked with the key of before.
+            own.refused.clear();
+            own.outdated = own.combining;
+        }
+        match vote {
             Some(vote) => drop(self.votes.insert(self.me, vote)),
             None => drop(self.votes.remove(&self.me)),
         }
@@ -158,7 +164,9 @@ impl<A: Application> Replica<A> {
                 let open = self.own.as_ref().is_some_and(|own| own.statement == statement);
                 match result {
                     _ if !open => {}
-                    Ok(certificate) => self.stabilize(Certified { statement, certificate }),
+                    Ok(certificate) => {
+                        self.stabilize(CertifiedStatement { statement, certificate })
+                    }
                     Err(error) => self.refuse_votes(&error),
                 }
             }
@@ -198,14 +206,13 @@ impl<A: Application> Replica<A> {
     }
 
     /// This party's state is certified: the next epoch begins.
-    pub(super) fn stabilize(&mut self, certified: Certified) {
+    pub(super) fn stabilize(&mut self, certified: CertifiedStatement) {
         let Some(own) = self.own.take() else { return };
         let statement = certified.statement;
         self.charge_others(&certified);
-        let record = ReplicaRecord::Checkpoint(certified.clone(), own.state.bytes().to_vec());
-        self.outputs.push_back(prefinal_protocol::Output::Keep(record));
-        self.app.checkpoint(&statement, &certified.certificate);
-        self.keep_stable(Stable { certified, state: own.state });
+        let certificate = certified.certificate.clone();
+        self.keep_stable(StoredCheckpoint { certified, state: own.state });
+        self.app.checkpoint(&statement, &certificate);
         self.effect(ReplicaEffect::Stable(statement));
         let epoch = statement.epoch;
         self.firsts.insert(epoch, statement.slot);
@@ -224,7 +231,7 @@ impl<A: Application> Replica<A> {
     }
 
     /// Votes for another state than the certified one are evidence.
-    fn charge_others(&mut self, certified: &Certified) {
+    fn charge_others(&mut self, certified: &CertifiedStatement) {
         let right = certified.statement;
         let wrong = self
             .votes
@@ -239,8 +246,11 @@ impl<A: Application> Replica<A> {
         }
     }
 
-    /// Keeps a checkpoint for peers, and forgets the oldest if there are too many.
-    pub(super) fn keep_stable(&mut self, stable: Stable) {
+    /// Keeps a checkpoint, durably and for peers, and forgets the oldest if there are too many.
+    pub(super) fn keep_stable(&mut self, stable: StoredCheckpoint) {
+        let StoredCheckpoint { certified, state } = &stable;
+        let record = ReplicaRecord::Checkpoint(certified.clone(), state.bytes().to_vec());
+        self.outputs.push_back(prefinal_protocol::Output::Keep(record));
         self.stable.push_back(stable);
         let most = usize::try_from(self.settings.retained_epochs.saturating_add(1));
         while self.stable.len() > most.unwrap_or(usize::MAX) {
@@ -272,7 +282,7 @@ impl<A: Application> Replica<A> {
         let fresh = chosen.filter(|chosen| *chosen != before.configuration);
         let seated = fresh.map(|chosen| {
             chosen.follows(&before.configuration)?;
-            Seated::new(&self.context, chosen)
+            SeatedCommittee::new(&self.context, chosen)
         });
         let seated = seated.transpose().unwrap_or_else(|error| {
             self.effect(ReplicaEffect::ConfigurationRefused(error));

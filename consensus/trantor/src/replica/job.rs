@@ -7,15 +7,15 @@ use prefinal_crypto_core::context::Context;
 use crate::config::Replicas;
 use crate::job::{Job, Verdict};
 use crate::replica::certifier::{Certifier, CertifierError, Votes};
-use crate::replica::checkpoint::{Certified, Statement};
+use crate::replica::checkpoint::{CertifiedStatement, Statement};
 use crate::replica::message::WrongState;
 
 /// Work of a replica, for a driver to run anywhere.
 #[derive(Clone, Debug)]
 pub enum ReplicaJob {
-    /// Work of the ordering.
+    /// Signatures that the ordering wants checked.
     Order(Job),
-    /// Work about checkpoints.
+    /// Votes and certificates of checkpoints.
     Certify(CertifyJob),
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum CertifyWork {
     /// `known` says whether the committee is the one that should have signed for sure.
     Verify {
         from: Party,
-        certified: Certified,
+        certified: CertifiedStatement,
         known: bool,
     },
     Evidence {
@@ -57,14 +57,14 @@ pub struct CertifyVerdict {
 /// The result of a job.
 #[derive(Clone, Debug)]
 pub enum ReplicaVerdict {
-    /// Of the ordering.
+    /// What the ordering asked for.
     Order(Verdict),
-    /// About checkpoints.
+    /// What was asked about a checkpoint.
     Certify(CertifyVerdict),
 }
 
 impl ReplicaJob {
-    /// Does the work.
+    /// Computes the job and gives its result, for the replica that asked for it.
     #[must_use]
     pub fn run(&self) -> ReplicaVerdict {
         match self {
@@ -81,7 +81,10 @@ impl CertifyJob {
             CertifyWork::Combine { statement, votes } => {
                 certifier.combine(committee, &statement.to_bytes(&self.context), votes)
             }
-            CertifyWork::Verify { certified: Certified { statement, certificate }, .. } => {
+            CertifyWork::Verify {
+                certified: CertifiedStatement { statement, certificate },
+                ..
+            } => {
                 let message = statement.to_bytes(&self.context);
                 certifier.verify(committee, &message, certificate).map(|()| Vec::new())
             }

@@ -16,7 +16,7 @@ use crate::config::Replicas;
 use crate::message::Message as OrderMessage;
 use crate::replica::certifier::{Certifier, CertifierError};
 use crate::replica::checkpoint::{
-    Certified, MAX_CERTIFICATE, MAX_VOTE, Piece, PieceError, Statement,
+    CertifiedStatement, MAX_CERTIFICATE, MAX_VOTE, Piece, PieceError, Statement,
 };
 
 /// The beginning of a committee's context: which committee a message of the ordering belongs to.
@@ -29,7 +29,7 @@ pub(crate) fn tag_of(committee: &Replicas) -> CommitteeTag {
 /// A party's vote for its state.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct CheckpointVote {
-    /// The state.
+    /// What the party says of its state.
     pub statement: Statement,
     /// The vote, as the [`Certifier`] writes it.
     pub vote: Vec<u8>,
@@ -42,13 +42,13 @@ pub enum ReplicaMessage {
     Order {
         /// The committee that it belongs to.
         committee: [u8; 8],
-        /// The message.
+        /// The message, as that committee's engine takes it.
         message: Box<OrderMessage>,
     },
     /// The sender's state at the beginning of an epoch.
     Vote(Box<CheckpointVote>),
     /// The sender's latest certified checkpoint.
-    Stable(Box<Certified>),
+    Stable(Box<CertifiedStatement>),
     /// The sender misses a piece.
     PieceRequest {
         /// The epoch of the checkpoint.
@@ -63,10 +63,10 @@ pub enum ReplicaMessage {
 /// A vote for a state, and what shows that it is wrong: evidence for anybody who knows the committee.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct WrongState {
-    /// The vote.
+    /// The vote for another state.
     pub vote: CheckpointVote,
     /// A quorum's certificate of another state at the same epoch.
-    pub certified: Certified,
+    pub certified: CertifiedStatement,
 }
 
 impl WrongState {
@@ -101,15 +101,15 @@ pub enum ReplicaFault {
     TooLong {
         /// The kind of message.
         what: &'static str,
-        /// Its bytes.
+        /// Number of bytes that came.
         got: usize,
-        /// Most bytes.
+        /// Number of bytes that are allowed.
         most: usize,
     },
     /// Its vote for a checkpoint is not valid.
     #[error("invalid vote for the checkpoint of epoch {epoch}")]
     BadVote {
-        /// The epoch.
+        /// The epoch that the checkpoint begins.
         epoch: u64,
     },
     /// It voted for a state that is not the one that a quorum certified.
@@ -118,15 +118,15 @@ pub enum ReplicaFault {
     /// It passed on a certificate that is none.
     #[error("forged certificate of the checkpoint of epoch {epoch}")]
     ForgedCheckpoint {
-        /// The epoch.
+        /// The epoch that the checkpoint begins.
         epoch: u64,
     },
     /// It sent bytes that are not the piece which was asked for.
     #[error("checkpoint of epoch {epoch}: {error}")]
     BadPiece {
-        /// The epoch.
+        /// The epoch that the checkpoint begins.
         epoch: u64,
-        /// What is wrong.
+        /// The check that the piece fails.
         error: PieceError,
     },
 }

@@ -21,11 +21,11 @@ use prefinal_protocol::{Instant, Recipient};
 use crate::app::Application;
 use crate::config::Replicas;
 use crate::order::Ordered;
-use crate::replica::checkpoint::{Certified, Piece, State};
+use crate::replica::checkpoint::{CertifiedStatement, Piece, State};
 use crate::replica::contents::{Contents, RestoreFailure};
 use crate::replica::job::CertifyWork;
 use crate::replica::message::{ReplicaFault, ReplicaMessage};
-use crate::replica::{Replica, ReplicaEffect, ReplicaRecord, Stable};
+use crate::replica::{Replica, ReplicaEffect, StoredCheckpoint};
 
 /// A peer may take this part of the patience for a piece on average.
 const SLOWNESS: u32 = 4;
@@ -33,7 +33,7 @@ const SLOWNESS: u32 = 4;
 /// A state that is being fetched.
 #[derive(Debug)]
 pub(crate) struct Transfer {
-    certified: Certified,
+    certified: CertifiedStatement,
     pieces: u32,
     /// The pieces that are here, in a row.
     bytes: Vec<u8>,
@@ -108,7 +108,7 @@ impl<A: Application> Replica<A> {
 
     /// Answers a peer that misses a piece; with the latest checkpoint if this one is not kept.
     pub(super) fn serve_piece(&mut self, to: Party, epoch: u64, index: u32) {
-        let of_epoch = |stable: &&Stable| stable.certified.statement.epoch == epoch;
+        let of_epoch = |stable: &&StoredCheckpoint| stable.certified.statement.epoch == epoch;
         let Some(stable) = self.stable.iter().find(of_epoch) else {
             self.offer_checkpoint(to, epoch);
             return;
@@ -132,7 +132,7 @@ impl<A: Application> Replica<A> {
     }
 
     /// A peer tells of its checkpoint.
-    pub(super) fn receive_stable(&mut self, from: Party, certified: Certified) {
+    pub(super) fn receive_stable(&mut self, from: Party, certified: CertifiedStatement) {
         let statement = certified.statement;
         let own = self.own.as_ref().is_some_and(|own| own.statement == statement);
         if statement.epoch <= self.epoch() || statement.pieces().is_none() {
@@ -172,7 +172,7 @@ impl<A: Application> Replica<A> {
     }
 
     /// The certificate of a checkpoint is valid: it is of this party's own state, or one to fetch.
-    pub(super) fn accept_stable(&mut self, from: Party, certified: Certified) {
+    pub(super) fn accept_stable(&mut self, from: Party, certified: CertifiedStatement) {
         let statement = certified.statement;
         if self.own.as_ref().is_some_and(|own| own.statement == statement) {
             self.stabilize(certified);
@@ -260,7 +260,11 @@ impl<A: Application> Replica<A> {
     }
 
     /// Takes a state that is here and right. Nothing has changed if it is refused.
-    fn restore(&mut self, certified: Certified, state: State) -> Result<(), RestoreFailure> {
+    fn restore(
+        &mut self,
+        certified: CertifiedStatement,
+        state: State,
+    ) -> Result<(), RestoreFailure> {
         let statement = certified.statement;
         let epoch = statement.epoch;
         let contents = Contents::open(&state, &statement)?;
@@ -271,9 +275,7 @@ impl<A: Application> Replica<A> {
             return Err(RestoreFailure::NotSeated { epoch });
         }
         self.app.restore(&contents.application)?;
-        let record = ReplicaRecord::Checkpoint(certified.clone(), state.bytes().to_vec());
-        self.outputs.push_back(prefinal_protocol::Output::Keep(record));
-        self.keep_stable(Stable { certified, state });
+        self.keep_stable(StoredCheckpoint { certified, state });
         self.effect(ReplicaEffect::Restored(statement));
         self.own = None;
         self.seated = seated;

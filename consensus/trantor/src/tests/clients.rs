@@ -96,7 +96,7 @@ fn heights_that_are_reported_again_keep_their_transactions() {
     // The crash took the notes since height 389, but not what is kept.
     let bench = old_life();
     let lost = |record: &Record| match record {
-        Record::Finalized(slot) | Record::Past(slot, _) => slot.get() >= 390,
+        Record::Finalized(slot) | Record::History(slot, _) => slot.get() >= 390,
         _ => false,
     };
     let records = bench.records.into_iter().filter(|record| !lost(record)).collect();

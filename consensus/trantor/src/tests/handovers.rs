@@ -14,7 +14,7 @@ use crate::certificate::Stage;
 use crate::config::Replicas;
 use crate::message::{Commit, Message, Vote};
 use crate::replica::certifier::{Certifier, StakeCertifier};
-use crate::replica::checkpoint::{Certified, Statement};
+use crate::replica::checkpoint::{CertifiedStatement, Statement};
 use crate::replica::message::{CheckpointVote, ReplicaFault, ReplicaMessage};
 use crate::replica::{ReplicaEffect, ReplicaInput};
 
@@ -191,8 +191,8 @@ fn what_is_said_in_the_next_committee_waits_until_it_begins() {
     assert_eq!((net.faults(), order_faults(&net)), (vec![], vec![]));
 }
 
-#[test]
-fn what_waits_for_an_epoch_is_forgotten_if_a_state_of_a_later_one_is_taken() {
+/// Four replicas, of which party 3 hears of no certificate, and of no vote from epoch 3 on.
+fn without_votes_from_epoch_3() -> Net {
     let mut net = Net::new(4);
     net.tamper = Box::new(|_, to, message| match &message {
         ReplicaMessage::Vote(vote) if vote.statement.epoch >= 3 && to == 3 => None,
@@ -200,6 +200,12 @@ fn what_waits_for_an_epoch_is_forgotten_if_a_state_of_a_later_one_is_taken() {
         _ => Some(message),
     });
     (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    net
+}
+
+#[test]
+fn what_waits_for_an_epoch_is_forgotten_if_a_state_of_a_later_one_is_taken() {
+    let mut net = without_votes_from_epoch_3();
     configure(&mut net, 0, &[2; 4]);
     net.run("the others have gone on", |net| (0..3).all(|party| net.epochs()[party] == 6));
     assert!(!net.nodes[&3].early.is_empty());
@@ -211,13 +217,7 @@ fn what_waits_for_an_epoch_is_forgotten_if_a_state_of_a_later_one_is_taken() {
 /// Party 3 is at the end of epoch 2, with the state that was certified then. The others have begun epoch 4.
 #[test]
 fn a_party_that_votes_late_gets_the_certificate_of_its_own_state() {
-    let mut net = Net::new(4);
-    net.tamper = Box::new(|_, to, message| match &message {
-        ReplicaMessage::Vote(vote) if vote.statement.epoch >= 3 && to == 3 => None,
-        ReplicaMessage::Stable(_) if to == 3 => None,
-        _ => Some(message),
-    });
-    (0..4).for_each(|party| net.up(party, settings(&FOUR)));
+    let mut net = without_votes_from_epoch_3();
     net.run("the others have gone on", |net| (0..3).all(|party| net.epochs()[party] == 4));
     net.down(2);
     net.tamper = Box::new(|_, _, message| Some(message));
@@ -294,7 +294,7 @@ fn parties_that_join_later_are_heard_as_far_as_their_committee_is_known() {
     assert!(!net.take_sent_to(4).iter().any(|one| matches!(one, ReplicaMessage::Piece(_))));
     // One without a place in any committee is no peer, and nothing that it says is read.
     let certified = net.nodes[&0].stable().unwrap().clone();
-    let long = Certified { certificate: vec![0; 1 << 20], ..certified };
+    let long = CertifiedStatement { certificate: vec![0; 1 << 20], ..certified };
     let message = ReplicaMessage::Stable(Box::new(long));
     net.input(0, ReplicaInput::Received { from: Party::new(7), message });
     assert_eq!(net.faults(), []);

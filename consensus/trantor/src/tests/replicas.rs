@@ -21,7 +21,7 @@ use crate::client::{Client, ClientHeader};
 use crate::config::Replicas;
 use crate::key_values::Command;
 use crate::replica::certifier::{Certifier, CertifierError, StakeCertifier, ThresholdCertifier};
-use crate::replica::checkpoint::{Certified, Statement};
+use crate::replica::checkpoint::{CertifiedStatement, Statement};
 use crate::replica::message::{CheckpointVote, ReplicaFault, ReplicaMessage, WrongState};
 use crate::replica::{ReplicaEffect, ReplicaInput, ReplicaRecord, Settings, StartError};
 
@@ -66,7 +66,7 @@ fn all_replicas_certify_the_same_state_at_each_epoch_and_carry_out_a_number_once
         assert_eq!(statements(&net, party)[..3], first);
         let node = &net.nodes[&party];
         assert_eq!((node.app().applied(), node.app().get("b")), (2, Some(&b"2"[..])));
-        let Certified { statement, certificate } = node.stable().unwrap();
+        let CertifiedStatement { statement, certificate } = node.stable().unwrap();
         let message = statement.to_bytes(&context(0));
         let certifier = StakeCertifier::new(again(0));
         assert_eq!(certifier.verify(&committee(), &message, certificate), Ok(()));
@@ -301,7 +301,9 @@ fn with_a_shared_key_the_certificate_is_the_same_everywhere_and_verifies_under_t
     let mut certificates: BTreeMap<u64, Vec<Vec<u8>>> = BTreeMap::new();
     for records in net.records.values() {
         for record in records {
-            if let ReplicaRecord::Checkpoint(Certified { statement, certificate }, _) = record {
+            if let ReplicaRecord::Checkpoint(CertifiedStatement { statement, certificate }, _) =
+                record
+            {
                 certificates.entry(statement.epoch).or_default().push(certificate.clone());
                 let message = statement.to_bytes(&context(0));
                 assert_eq!(judge.verify(&committee(), &message, certificate), Ok(()));

@@ -14,9 +14,9 @@ use crate::batch::BatchId;
 use crate::config::Replicas;
 use crate::message::{BodyRequest, Message};
 use crate::replica::certifier::{Certifier, StakeCertifier};
-use crate::replica::checkpoint::{Certified, PIECE, Piece, PieceError, Statement};
+use crate::replica::checkpoint::{CertifiedStatement, PIECE, Piece, PieceError, Statement};
 use crate::replica::message::{ReplicaFault, ReplicaMessage};
-use crate::replica::{ReplicaInput, ReplicaRecord, Stable};
+use crate::replica::{ReplicaInput, ReplicaRecord, StoredCheckpoint};
 
 /// Three of four replicas, far ahead of the fourth, with a state of several pieces.
 fn three_ahead(mut net: Net) -> Net {
@@ -105,14 +105,14 @@ fn a_wrong_piece_is_refused_and_its_sender_accused_and_the_next_peer_asked() {
     assert!(faults.iter().all(|(_, accused, _)| *accused != 2));
 }
 
-fn asked(net: &mut Net, from: u32, certified: Certified) -> bool {
+fn asked(net: &mut Net, from: u32, certified: CertifiedStatement) -> bool {
     let message = ReplicaMessage::Stable(Box::new(certified));
     net.input(3, ReplicaInput::Received { from: Party::new(from), message });
     net.nodes[&3].transfer.is_some()
 }
 
 /// The fourth replica alone with a forger, and the checkpoint that the others have.
-fn alone() -> (Net, Certified) {
+fn alone() -> (Net, CertifiedStatement) {
     let mut net = three_ahead(Net::new(4));
     let certified = net.nodes[&0].stable().unwrap().clone();
     (0..3).for_each(|party| net.down(party));
@@ -127,20 +127,21 @@ fn a_forged_certificate_moves_nothing() {
     // Another state, with the certificate of the true one.
     let lie = Statement { root: [3; 32], ..good.statement };
     let far = Statement { epoch: 99, ..lie };
-    let forged = Certified { statement: far, certificate: good.certificate.clone() };
+    let forged = CertifiedStatement { statement: far, certificate: good.certificate.clone() };
     assert!(!asked(&mut net, 1, forged));
     // The committee of that epoch is not known for sure to this replica, so that is no fault yet.
     assert_eq!(net.faults(), []);
     // Of a known committee it is one; the signature of one party is no quorum.
     let statement = Statement { epoch: 1, ..lie };
     let vote = StakeCertifier::new(again(1)).vote(&committee, &statement.to_bytes(&context(0)));
-    let alone = Certified { statement, certificate: vote.unwrap() };
+    let alone = CertifiedStatement { statement, certificate: vote.unwrap() };
     assert!(!asked(&mut net, 0, alone));
     assert_eq!(net.faults(), [(3, 0, ReplicaFault::ForgedCheckpoint { epoch: 1 })]);
-    let long = Certified { certificate: vec![0; 1 << 20], ..good.clone() };
+    let long = CertifiedStatement { certificate: vec![0; 1 << 20], ..good.clone() };
     assert!(!asked(&mut net, 2, long));
     assert!(matches!(net.faults()[1], (3, 2, ReplicaFault::TooLong { .. })));
-    let huge = Certified { statement: Statement { bytes: u64::MAX, ..lie }, ..good.clone() };
+    let huge =
+        CertifiedStatement { statement: Statement { bytes: u64::MAX, ..lie }, ..good.clone() };
     assert!(!asked(&mut net, 2, huge));
     assert!(asked(&mut net, 2, good));
 }
@@ -176,12 +177,12 @@ fn give(net: &mut Net, from: u32, piece: Piece) {
 fn another_state_is_taken_from_the_peer_that_is_asked_if_nothing_is_lost_or_nobody_gives_this_one()
 {
     let mut net = three_ahead(Net::new(4));
-    let kept: Vec<Stable> = net.nodes[&0].stable.iter().cloned().collect();
+    let kept: Vec<StoredCheckpoint> = net.nodes[&0].stable.iter().cloned().collect();
     let [old, new] = &kept[..] else { panic!("two are kept") };
     let (before, after) = (old.certified.statement.epoch, new.certified.statement.epoch);
     (0..3).for_each(|party| net.down(party));
     net.up(3, settings(&FOUR));
-    let offer = |net: &mut Net, from, stable: &Stable| {
+    let offer = |net: &mut Net, from, stable: &StoredCheckpoint| {
         asked(net, from, stable.certified.clone());
         transfer(net)
     };
@@ -230,7 +231,7 @@ fn a_peer_that_is_always_slow_loses_its_turn_and_what_it_gave_stays() {
 fn a_peer_that_sends_forged_certificates_has_one_checked_within_the_patience() {
     let (mut net, good) = alone();
     let forged = Statement { epoch: 1, root: [3; 32], ..good.statement };
-    let forged = Certified { statement: forged, ..good.clone() };
+    let forged = CertifiedStatement { statement: forged, ..good.clone() };
     for round in 1..4 {
         for _ in 0..9 {
             assert!(!asked(&mut net, 1, forged.clone()));
@@ -273,7 +274,7 @@ fn a_certificate_is_judged_by_what_was_known_when_its_check_began() {
     let epoch = good.statement.epoch;
     // The committee that signs this one is not known for sure before that of `good` is.
     let later = Statement { epoch: epoch + 1, ..good.statement };
-    let later = Certified { statement: later, ..good.clone() };
+    let later = CertifiedStatement { statement: later, ..good.clone() };
     net.jobs = Some(Vec::new());
     assert!(!asked(&mut net, 1, later));
     assert!(!asked(&mut net, 0, old));

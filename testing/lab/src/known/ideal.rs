@@ -18,7 +18,9 @@ use ::prefinal_jolteon::{
     Claim, Job, Message, Outcome, QuorumCertificate, TimeoutCertificate, Verdict, Work,
 };
 use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_crypto_core::certificate::Certificate;
 
 /// Blocks that are remembered, times two stages, and rounds with timeouts; those in flight are far fewer.
 pub(super) const REMEMBERED: usize = 512;
@@ -56,10 +58,7 @@ impl IdealVotes {
     pub(crate) fn run(&mut self, job: &Job) -> Verdict {
         let outcome = match job.work() {
             Work::Votes { stage, round, block, votes } => {
-                self.votes.get(&(*round, *block, *stage)).and_then(|known| {
-                    let all = votes.iter().all(|(party, vote)| known.get(party) == Some(vote));
-                    votes.values().next().filter(|_| all).copied()
-                })
+                sum_of(self.votes.get(&(*round, *block, *stage)), votes)
             }
             Work::Timeouts { round, votes } => {
                 let is_known = |(party, (qc, signature)): (&Party, &(Round, Signature))| {
@@ -103,11 +102,8 @@ impl IdealVotes {
 
     fn knows_quorum(&self, committee: &Replicas, qc: &QuorumCertificate) -> bool {
         let Some(votes) = &qc.votes else { return false };
-        let Some(known) = self.votes.get(&(qc.round, qc.block, Stage::Vote)) else { return false };
-        let first = votes.signers.iter().next().and_then(|party| known.get(&party));
         qc.round != Round::GENESIS
-            && first == Some(&votes.signature)
-            && votes.signers.iter().all(|party| known.contains_key(&party))
+            && is_sum(self.votes.get(&(qc.round, qc.block, Stage::Vote)), votes)
             && committee.electorate().check_quorum([&votes.signers]).is_ok()
     }
 
@@ -125,6 +121,20 @@ impl IdealVotes {
             && tc.timeouts.keys().all(|qc| *qc < tc.round)
             && committee.electorate().check_quorum(tc.timeouts.values()).is_ok()
     }
+}
+
+/// What stands for the sum of these votes, if all of them were seen.
+pub(super) fn sum_of(known: Option<&Votes>, votes: &Votes) -> Option<Signature> {
+    let known = known?;
+    let all = votes.iter().all(|(party, vote)| known.get(party) == Some(vote));
+    votes.values().next().filter(|_| all).copied()
+}
+
+/// Whether every signer was seen to vote, and the signature stands for the sum of these votes.
+pub(super) fn is_sum(known: Option<&Votes>, votes: &Certificate<MinSig>) -> bool {
+    let Some(known) = known else { return false };
+    let first = votes.signers.iter().next().and_then(|party| known.get(&party));
+    first == Some(&votes.signature) && votes.signers.iter().all(|party| known.contains_key(&party))
 }
 
 /// What was seen under this key; the first key is forgotten if there are more than `most`.

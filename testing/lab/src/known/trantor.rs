@@ -13,10 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use ::prefinal_trantor::{AvailabilityCertificate, BatchLabel, MultiSignature, Replicas, Stage};
 use ::prefinal_trantor::{Claim, Job, Message, Outcome, Verdict, Vote, Work};
 use prefinal_crypto_core::access::Party;
-use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_protocol::{Slot, Value, View};
 
-use super::ideal::{REMEMBERED, Votes, seen};
+use super::ideal::{REMEMBERED, Votes, is_sum, seen, sum_of};
 
 /// Batches that are remembered: each party may have some on the way.
 const BATCHES: usize = 4096;
@@ -53,11 +52,13 @@ impl IdealCertificates {
     pub(crate) fn run(&mut self, job: &Job) -> Verdict {
         let outcome = match job.work() {
             Work::Votes { stage, view, value, votes } => {
-                sum(self.votes.get(&(*view, *value, *stage)), votes)
+                let known = self.votes.get(&(*view, *value, *stage));
+                sum_of(known, votes).map(|sum| Outcome::Sum(Ok(sum)))
             }
             Work::Acks { batch, acks } => {
                 self.note_own(job.committee(), batch, acks);
-                sum(self.acks.get(&(batch.until, *batch)), acks)
+                let known = self.acks.get(&(batch.until, *batch));
+                sum_of(known, acks).map(|sum| Outcome::Sum(Ok(sum)))
             }
             Work::Claims(claims) => {
                 let fails = |claim: &Claim| !self.holds(job.committee(), claim);
@@ -80,10 +81,11 @@ impl IdealCertificates {
         let (Some(ack), Some(member)) = (acks.get(&author), committee.member(author)) else {
             return;
         };
+        if known.contains_key(&author) {
+            return;
+        }
         let message = batch.statement(committee);
-        if !known.contains_key(&author)
-            && ack.verify(member.key.get(), BatchLabel::domain(), &message).is_ok()
-        {
+        if ack.verify(member.key.get(), BatchLabel::domain(), &message).is_ok() {
             known.insert(author, *ack);
         }
     }
@@ -93,31 +95,16 @@ impl IdealCertificates {
             Claim::Votes(stage, certificate) => {
                 let key = (certificate.view, certificate.value, *stage);
                 let votes = &certificate.votes;
-                committee.is_strong(stake(committee, votes))
-                    && stands_for(self.votes.get(&key), votes)
+                committee.is_strong(stake(committee, votes)) && is_sum(self.votes.get(&key), votes)
             }
             Claim::Batch(AvailabilityCertificate { batch, acks }) => {
                 committee.is_weak(stake(committee, acks))
-                    && stands_for(self.acks.get(&(batch.until, *batch)), acks)
+                    && is_sum(self.acks.get(&(batch.until, *batch)), acks)
             }
             Claim::Change(_) => false,
         };
         known || claim.holds(committee)
     }
-}
-
-fn sum(known: Option<&Votes>, votes: &Votes) -> Option<Outcome> {
-    let known = known?;
-    let all = votes.iter().all(|(party, vote)| known.get(party) == Some(vote));
-    let first: Option<Signature> = votes.values().next().filter(|_| all).copied();
-    first.map(|first| Outcome::Sum(Ok(first)))
-}
-
-/// Whether this is the sum of the signers' votes.
-fn stands_for(known: Option<&Votes>, votes: &MultiSignature) -> bool {
-    let Some(known) = known else { return false };
-    let first = votes.signers.iter().next().and_then(|party| known.get(&party));
-    first == Some(&votes.signature) && votes.signers.iter().all(|party| known.contains_key(&party))
 }
 
 fn stake(committee: &Replicas, votes: &MultiSignature) -> u128 {

@@ -29,14 +29,12 @@ use rand_core::SeedableRng;
 pub use prefinal_trantor::Leaders;
 
 pub(crate) use self::price::ordering;
-use self::replica::{Effect, Input, Replica};
+use self::replica::{Demand, Effect, Input, Replica};
 use crate::costs::Costs;
+use crate::dealt::AROUND;
 use crate::failure::Failure;
 use crate::legible::ReadableEngine;
 use crate::waits::Waits;
-
-/// Bytes of a frame beside its message.
-const FRAME: usize = 4 + 1 + 8;
 
 /// How batches and blocks are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,35 +47,42 @@ pub struct Batching {
     pub pause: Duration,
 }
 
-/// What is wrong with the last replica from a time on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vice {
-    /// It is down.
-    Crash,
-    /// As a leader it proposes one block to a third of the others, and an empty one to the rest: no quorum has either.
-    Equivocation,
-}
-
-/// An experiment: one committee, for several loads.
-pub struct Load {
-    members: Vec<Member>,
+/// What replicas run on.
+#[derive(Clone, Debug)]
+pub struct Hardware {
     /// The links between the replicas.
     pub network: Network,
     /// Cores of each replica.
     pub cores: NonZeroU32,
     /// The prices of work.
     pub costs: Costs,
+}
+
+/// What is wrong with the last replica from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vice {
+    /// The replica is down.
+    Crash,
+    /// As a leader it proposes one block to a third of the others, and an empty one to the rest. No quorum has
+    /// either.
+    Equivocation,
+}
+
+/// An experiment: one committee, for several loads.
+pub struct Load {
+    members: Vec<Member>,
+    hardware: Hardware,
     /// Bytes of a transaction, beside its client's name and number.
     pub bytes: usize,
-    /// How batches and blocks are made.
-    pub batching: Batching,
-    /// Seed of the simulation.
-    pub seed: u64,
-    /// Virtual time before what is counted, and the time that is counted.
-    pub times: (Duration, Duration),
+    batching: Batching,
+    seed: u64,
+    /// Virtual time before the counting begins.
+    pub warm_up: Duration,
+    /// Virtual time that is counted.
+    pub counted: Duration,
     /// What goes wrong when the counting begins.
     pub vice: Option<Vice>,
-    /// Who leads.
+    /// Which replicas lead.
     pub leaders: Leaders,
 }
 
@@ -119,21 +124,29 @@ fn members(replicas: u32, seed: u64) -> Result<Vec<Member>, Failure> {
 }
 
 impl Load {
-    /// An experiment with so many replicas of equal stake.
+    /// An experiment with so many replicas of equal stake: transactions of 512 bytes, ten seconds that are counted
+    /// after four. `seed` gives keys and delays.
     ///
     /// # Errors
     /// If there can be no such committee.
     pub fn new(
         replicas: NonZeroU32,
-        (network, cores): (Network, NonZeroU32),
-        costs: Costs,
+        hardware: Hardware,
         batching: Batching,
         seed: u64,
     ) -> Result<Self, Failure> {
         let members = members(replicas.get(), seed)?;
-        let times = (Duration::from_secs(4), Duration::from_secs(10));
-        let (bytes, vice, leaders) = (512, None, Leaders::BackOff);
-        Ok(Self { members, network, cores, costs, bytes, batching, seed, times, vice, leaders })
+        Ok(Self {
+            members,
+            hardware,
+            bytes: 512,
+            batching,
+            seed,
+            warm_up: Duration::from_secs(4),
+            counted: Duration::from_secs(10),
+            vice: None,
+            leaders: Leaders::BackOff,
+        })
     }
 
     /// Lets so many clients of each replica submit, and counts what is delivered.
@@ -149,10 +162,10 @@ impl Load {
             committee: Replicas::new(&context(), self.members.clone())
                 .map_err(Failure::bad_input)?,
             seed: self.seed,
-            load: (clients, self.bytes, self.batching.timeout),
-            costs: self.costs,
+            demand: Demand { clients, bytes: self.bytes, patience: self.batching.timeout },
+            costs: self.hardware.costs,
             verdicts: Default::default(),
-            from: Instant::at(self.times.0),
+            from: Instant::at(self.warm_up),
             equivocator: (self.vice == Some(Vice::Equivocation)).then_some(last),
             replicas,
             waits: Vec::new(),
@@ -160,26 +173,25 @@ impl Load {
             skipped: 0,
             wrong: None,
         };
-        let mut setup = Setup::new(replicas, self.seed, self.network.clone());
-        setup.cores = self.cores;
+        let mut setup = Setup::new(replicas, self.seed, self.hardware.network.clone());
+        setup.cores = self.hardware.cores;
         let mut simulation = Simulation::new(host, setup).map_err(Failure::bad_input)?;
         Trantor::idealize(&mut simulation.host_mut().verdicts);
-        let (before, counted) = self.times;
         if self.vice == Some(Vice::Crash) {
-            simulation.crash(last, Instant::at(before)).map_err(Failure::bad_input)?;
+            simulation.crash(last, Instant::at(self.warm_up)).map_err(Failure::bad_input)?;
         }
-        let all = before + counted;
+        let all = self.warm_up + self.counted;
         simulation.run(Instant::at(all));
         let busiest = (0..replicas).map(|seat| simulation.busy(Seat::new(seat))).max();
         let busiest = busiest.unwrap_or_default().as_millis().saturating_mul(100);
-        let busy = busiest / (all.as_millis() * u128::from(self.cores.get())).max(1);
+        let busy = busiest / (all.as_millis() * u128::from(self.hardware.cores.get())).max(1);
         let host = simulation.into_host();
         if let Some(wrong) = host.wrong {
             return Err(Failure::Disagreement(wrong));
         }
         let delivered = u64::try_from(host.waits.len()).unwrap_or(u64::MAX);
         let per_second = delivered.saturating_mul(1000)
-            / u64::try_from(counted.as_millis()).unwrap_or(u64::MAX).max(1);
+            / u64::try_from(self.counted.as_millis()).unwrap_or(u64::MAX).max(1);
         Ok(Point {
             clients: u64::from(replicas) * u64::try_from(clients).unwrap_or(u64::MAX),
             per_second,
@@ -230,7 +242,7 @@ struct LoadHost {
     seed: u64,
     /// Taken when a seat boots.
     engines: Vec<Option<Trantor>>,
-    load: (usize, usize, Duration),
+    demand: Demand,
     costs: Costs,
     verdicts: <Trantor as ReadableEngine>::Memo,
     /// What is delivered before is not counted.
@@ -254,8 +266,7 @@ impl Host for LoadHost {
     fn boot(&mut self, seat: Seat, _: &[()]) -> Replica {
         let engine = self.engines.get_mut(seat.index()).and_then(Option::take);
         let engine = engine.unwrap_or_else(|| unreachable!("each seat boots once"));
-        let (clients, bytes, patience) = self.load;
-        Replica::new(engine, Party::new(seat.get()), (clients, bytes), patience)
+        Replica::new(engine, Party::new(seat.get()), self.demand)
     }
 
     fn first_input(&mut self, _: Seat) -> Option<Input> {
@@ -264,7 +275,7 @@ impl Host for LoadHost {
 
     fn encoded_len(&mut self, message: &Self::Message) -> u64 {
         let length = borsh::object_length(&**message).unwrap_or_default();
-        u64::try_from(length.saturating_add(FRAME)).unwrap_or(u64::MAX)
+        u64::try_from(length.saturating_add(AROUND)).unwrap_or(u64::MAX)
     }
 
     fn received(&mut self, _: Seat, from: Seat, message: &Self::Message) -> Input {

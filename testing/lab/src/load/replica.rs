@@ -41,26 +41,34 @@ pub(super) enum Effect {
     Wrong(String),
 }
 
-/// Clients with one name. Their transactions are in flight together, so they are fewer than its window has numbers.
+/// Clients with one name. Their transactions are in flight together, so they are fewer than the numbers of a
+/// window.
 const NAMESAKES: usize = 16;
 
 /// A client's transaction: its number, and when it was submitted first.
 #[derive(Clone, Copy)]
-struct Sent {
+struct OpenTransaction {
     number: u64,
     since: Instant,
 }
 
-/// The clients beside a replica.
+/// The clients beside each replica.
+#[derive(Clone, Copy)]
+pub(super) struct Demand {
+    /// Number of clients beside a replica.
+    pub(super) clients: usize,
+    /// Bytes of a transaction, without the client's name and number.
+    pub(super) bytes: usize,
+    /// How long a client waits that was told that the replica is busy.
+    pub(super) patience: Duration,
+}
+
+/// The clients beside one replica.
 struct Clients {
     me: Party,
-    /// Bytes of a transaction, without the client's name and number.
-    bytes: usize,
-    patience: Duration,
-    /// Number of clients.
-    count: usize,
+    demand: Demand,
     /// The transactions on the way of each name, by client, and the number of the next.
-    names: Vec<(BTreeMap<usize, Sent>, u64)>,
+    names: Vec<(BTreeMap<usize, OpenTransaction>, u64)>,
     /// Clients that were told that the replica is busy, and when each asks again.
     turned_away: VecDeque<(Instant, usize)>,
 }
@@ -92,10 +100,10 @@ impl Clients {
         let (sent, next) = self.names.get_mut(place)?;
         let sent = sent.entry(client).or_insert_with(|| {
             *next = next.saturating_add(1);
-            Sent { number: next.saturating_sub(1), since: now }
+            OpenTransaction { number: next.saturating_sub(1), since: now }
         });
         let header = ClientHeader { client: name, number: sent.number };
-        Some(header.transaction(&vec![0; self.bytes]))
+        Some(header.transaction(&vec![0; self.demand.bytes]))
     }
 
     /// Ends the waits of clients whose transactions are in the block. Returns those clients.
@@ -126,16 +134,10 @@ pub(super) struct Replica {
 }
 
 impl Replica {
-    /// A replica with so many clients, whose transactions have so many bytes.
-    pub(super) fn new(
-        engine: Trantor,
-        me: Party,
-        (clients, bytes): (usize, usize),
-        patience: Duration,
-    ) -> Self {
-        let names = vec![Default::default(); clients.div_ceil(NAMESAKES)];
-        let (count, turned_away) = (clients, VecDeque::new());
-        let clients = Clients { me, bytes, patience, count, names, turned_away };
+    /// A replica with its clients.
+    pub(super) fn new(engine: Trantor, me: Party, demand: Demand) -> Self {
+        let names = vec![Default::default(); demand.clients.div_ceil(NAMESAKES)];
+        let clients = Clients { me, demand, names, turned_away: VecDeque::new() };
         Self { engine, clients, now: Instant::START, effects: VecDeque::new() }
     }
 
@@ -149,7 +151,7 @@ impl Replica {
         let mut busy = false;
         self.drain(&mut busy);
         if busy {
-            let again = self.now + self.clients.patience;
+            let again = self.now + self.clients.demand.patience;
             self.clients.turned_away.push_back((again, client));
         }
     }
@@ -208,7 +210,7 @@ impl Machine for Replica {
         match input {
             Input::Start => {
                 self.tell(OrderInput::Start);
-                (0..self.clients.count).for_each(|client| self.submit(client));
+                (0..self.clients.demand.clients).for_each(|client| self.submit(client));
             }
             Input::Received { from, message } => {
                 self.tell(OrderInput::Received { from, message });

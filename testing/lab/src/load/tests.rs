@@ -18,9 +18,9 @@ fn free() -> Costs {
 fn load(network: Network, costs: Costs) -> Load {
     let (timeout, pause) = (Duration::from_millis(20), Duration::from_millis(5));
     let batching = Batching { timeout, transactions: 2048, pause };
-    let mut load =
-        Load::new(NonZeroU32::new(4).unwrap(), (network, CORES), costs, batching, 3).unwrap();
-    load.times = (Duration::from_millis(500), Duration::from_secs(1));
+    let hardware = Hardware { network, cores: CORES, costs };
+    let mut load = Load::new(NonZeroU32::new(4).unwrap(), hardware, batching, 3).unwrap();
+    (load.warm_up, load.counted) = (Duration::from_millis(500), Duration::from_secs(1));
     load
 }
 
@@ -49,7 +49,7 @@ fn an_interface_carries_what_it_carries_and_no_more() {
     let rate = "4MB/s".parse().unwrap();
     let limited = network().with_interfaces(Interface::duplex(rate));
     let mut load = load(limited, free());
-    load.times.1 = Duration::from_secs(2);
+    load.counted = Duration::from_secs(2);
     let point = load.run(1000).unwrap();
     // Each replica hears three quarters of all transactions, of 512 bytes, a header of 48 and a length of 4. The
     // clients go in step, so the interfaces rest while their transactions are ordered.
@@ -82,7 +82,7 @@ fn a_replica_that_is_down_or_equivocates_costs_an_epoch_and_no_more_if_it_is_lef
     for vice in [Vice::Crash, Vice::Equivocation] {
         let delivered = |leaders| {
             let mut load = load(network(), free());
-            load.times = (Duration::from_secs(1), Duration::from_secs(19));
+            (load.warm_up, load.counted) = (Duration::from_secs(1), Duration::from_secs(19));
             (load.vice, load.leaders) = (Some(vice), leaders);
             load.run(20).unwrap().seconds.iter().skip(10).sum::<u64>()
         };
