@@ -93,13 +93,19 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Stage>, Failed> {
     names.iter().map(named).collect()
 }
 
+/// How long each stage took is said last.
 fn test(stages: &[&Stage]) -> Result<usize, Failed> {
-    let mut passed = 0;
-    for stage in stages {
+    let mut times = String::new();
+    let mut all = |stage: &&Stage| {
         println!("\n== {}: {}", stage.name, stage.about);
-        passed += run((stage.gates)()?)?;
-    }
-    Ok(passed)
+        let started = Instant::now();
+        let passed = (stage.gates)().and_then(run);
+        times += &format!("{:14} {:>9}\n", stage.name, minutes(started.elapsed()));
+        passed
+    };
+    let passed = stages.iter().map(&mut all).sum();
+    print!("\n{times}");
+    passed
 }
 
 /// Gives how many passed, which is all of them.

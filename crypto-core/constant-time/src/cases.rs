@@ -101,8 +101,19 @@ fn fixed_base_g2(rng: &mut SecretRng) {
     black_box(base.multiply(&Scalar::random(rng)));
 }
 
-/// Enough for eight at a time, where the processor can.
-const MANY: usize = 32;
+/// Enough for eight at a time, where the processor can; elsewhere each is computed for itself.
+fn many(rng: &mut SecretRng) -> Vec<Scalar> {
+    let count = if computes_wide() { 32 } else { 2 };
+    (0..count).map(|_| Scalar::random(rng)).collect()
+}
+
+/// Whether this processor multiplies eight numbers at a time.
+pub fn computes_wide() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512ifma");
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
+}
 
 fn fixed_base_all_g1(rng: &mut SecretRng) {
     fixed_base_all(G1Affine::generator(), rng);
@@ -114,7 +125,7 @@ fn fixed_base_all_g2(rng: &mut SecretRng) {
 
 fn fixed_base_all<G: Group>(point: Affine<G>, rng: &mut SecretRng) {
     let base = set_up(|| FixedBase::new(&point));
-    black_box(base.multiply_all(&[(); MANY].map(|()| Scalar::random(rng))));
+    black_box(base.multiply_all(&many(rng)));
 }
 
 fn points_g1(rng: &mut SecretRng) {
@@ -127,8 +138,9 @@ fn points_g2(rng: &mut SecretRng) {
 
 fn points<G: Group>(point: Affine<G>, rng: &mut SecretRng) {
     let multiple = |factor| (point * Scalar::from_u64(factor)).to_affine();
-    let points: Vec<_> = set_up(|| (1..).map(multiple).take(MANY).collect());
-    black_box(multiply_each(&points, &[(); MANY].map(|()| Scalar::random(rng))));
+    let scalars = many(rng);
+    let points: Vec<_> = set_up(|| (1..).map(multiple).take(scalars.len()).collect());
+    black_box(multiply_each(&points, &scalars));
 }
 
 fn secret_points(rng: &mut SecretRng) {

@@ -93,8 +93,7 @@ fn natively() -> ExitCode {
         wide += usize::from(trace.wide && trace.difference.is_none());
         Ok(trace.difference.is_some())
     });
-    let can = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512ifma");
-    match (can, wide) {
+    match (cases::computes_wide(), wide) {
         (true, 0) => {
             println!("no case came through AVX-512 IFMA, which this processor has");
             ExitCode::FAILURE

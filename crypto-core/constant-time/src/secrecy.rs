@@ -19,7 +19,8 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// As good as random, and almost nothing but zeros.
+    /// As good as random, and almost nothing but zeros. Not zero: what is zero may take another way, for no
+    /// secret ever is (`public.supp`).
     pub const ALL: [Self; 2] = [Self { seed: 1, mask: 0xff }, Self { seed: 2, mask: 0 }];
 }
 
@@ -34,8 +35,10 @@ impl SecretRng {
 
     fn draw(&mut self, bytes: &mut [u8]) {
         self.0.fill_bytes(bytes);
-        let all_but_last = bytes.len().saturating_sub(1);
-        bytes.iter_mut().take(all_but_last).for_each(|byte| *byte &= self.1);
+        if let Some((last, others)) = bytes.split_last_mut() {
+            others.iter_mut().for_each(|byte| *byte &= self.1);
+            *last |= 1 & !self.1;
+        }
         mark(bytes, MemState::Undefined);
     }
 
