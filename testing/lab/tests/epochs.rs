@@ -49,7 +49,7 @@ const STAKES: [[u128; 7]; 3] =
     [[30, 25, 20, 15, 10, 0, 0], [28, 24, 21, 16, 0, 11, 0], [27, 26, 20, 0, 0, 14, 13]];
 /// The next committee is named in this slot, and in twice that: a party that is behind by more than an
 /// epoch finds nobody any more that answers for it.
-const EVERY: NonZeroU64 = NonZeroU64::new(80).unwrap();
+const EVERY: NonZeroU64 = NonZeroU64::new(40).unwrap();
 const DELAY: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Values that every party has to reveal in the last epoch.
@@ -192,8 +192,8 @@ fn committees_follow<S: Lab, E: Subject>() {
     let mut run = stage::<S, E>(calm(), &[]);
     run.finish(0..7);
     let first = run.progress().first;
-    // Named in slot 80 and 160 at the earliest, and each epoch has slots.
-    assert!(first[&EpochId::new(1)] > Slot::new(80) && first[&EpochId::new(2)] > Slot::new(80));
+    // Named in slot 40 and 80 at the earliest, and each epoch has slots.
+    assert!(first[&EpochId::new(1)] > Slot::new(40) && first[&EpochId::new(2)] > Slot::new(80));
     assert_eq!(run.refusals(), BTreeMap::new());
     let early = run.simulation.notes().iter().filter_map(|note| match &note.event {
         Observation::Revealed(reveal) if reveal.path == Path::Fast => Some(reveal.slot),

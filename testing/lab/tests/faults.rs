@@ -31,7 +31,7 @@ use prefinal_validator::Record;
 use prefinal_validator::participant::Record as Kept;
 use prefinal_validator::setup::{Algorithm, FIRST};
 
-const SEEDS: [u64; 3] = [1, 2, 3];
+const SEEDS: [u64; 2] = [1, 2];
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Two of seven with 330 of 1000: as much as may be faulty.
