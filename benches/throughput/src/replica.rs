@@ -5,6 +5,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use prefinal_journal::{Journal, Journaled, Memory, Redb};
@@ -73,8 +74,6 @@ pub(crate) struct Remains {
     pub(crate) waits: Vec<Duration>,
     pub(crate) skipped: u64,
     pub(crate) checkpoints: u64,
-    /// Whether a transaction of its clients was still on the way.
-    pub(crate) at_rest: bool,
     /// Open until all have stopped: a link that nobody reads any more is down for its peer.
     _inbox: Receiver<Outcome<Received>>,
 }
@@ -92,6 +91,8 @@ pub(crate) struct Task {
     waits: Vec<Duration>,
     skipped: u64,
     checkpoints: u64,
+    /// Transactions of its clients that are on the way, for others to read.
+    open: Arc<AtomicU64>,
     /// Whether the transaction that was submitted last was not taken.
     busy: bool,
 }
@@ -128,6 +129,7 @@ impl Task {
             waits: Vec::new(),
             skipped: 0,
             checkpoints: 0,
+            open: Arc::default(),
             busy: false,
         })
     }
@@ -135,6 +137,11 @@ impl Task {
     /// The ledger of the replica.
     pub(crate) fn ledger(&self) -> &Ledger {
         self.machine.machine().app()
+    }
+
+    /// The number of its clients' transactions on the way; it goes on while the replica runs.
+    pub(crate) fn open(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.open)
     }
 
     /// Runs the replica until it is told to stop.
@@ -176,7 +183,6 @@ impl Task {
     fn stop(self, inbox: Receiver<Outcome<Received>>) -> Remains {
         Remains {
             delivered: self.machine.machine().app().result(),
-            at_rest: self.clients.rest(),
             waits: self.waits,
             skipped: self.skipped,
             checkpoints: self.checkpoints,
@@ -264,6 +270,7 @@ impl Task {
                 self.clients.turn_away(Clock::now(), client);
             }
         }
+        self.open.store(self.clients.open(), Ordering::Relaxed);
         Ok(())
     }
 
