@@ -169,6 +169,9 @@ mod tests {
         assert!(agree(&[one.clone(), delivered(&[(1, &[0])])]).is_err());
         assert!(agree(&[one.clone(), Delivered::default()]).is_err());
         assert!(agree(&[]).is_err());
+        let longer = delivered(&[(1, &[0]), (2, &[1]), (3, &[2])]);
+        let more = Delivered { store: one.store.clone(), ..longer };
+        assert!(agree(&[one.clone(), more]).is_err());
         let other = Delivered { store: KeyValues::default(), ..one.clone() };
         assert!(agree(&[one.clone(), other.clone()]).is_err());
         assert!(agree(&[other.clone(), other]).is_err());

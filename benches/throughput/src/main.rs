@@ -1,8 +1,8 @@
 //! Transactions per second of Trantor's replicas in real time, over sockets.
 //!
 //! ```text
-//! cargo run --release -p prefinal-throughput                 # five minutes of two cores
-//! cargo run --release -p prefinal-throughput -- --quick      # two loads, half a minute
+//! cargo run --release -p prefinal-throughput                 # two and a half minutes
+//! cargo run --release -p prefinal-throughput -- --quick      # two loads, 20 seconds
 //! ```
 //! Four replicas run as tasks of this process. Each has its own BLS key, a store of keys and values, a journal,
 //! a socket, and clients beside it. Links are QUIC with mutual TLS on 127.0.0.1 (`prefinal_net`).
