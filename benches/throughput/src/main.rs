@@ -93,18 +93,20 @@ fn put(row: CaseRows<'_>, point: &Point) -> Outcome<()> {
     let wait = |percent| point.wait(percent).map(ms).ok_or("no transaction was delivered");
     let (sent, least) = (point.datagrams_each(), committee::least_sent());
     let costs = point.costs_each();
+    let cores = u32::try_from(run::cores())?;
+    let (ours, limit) = (OURS.threads(cores), LIMIT.threads(cores));
     let row = row
-        .put(OURS, "delivered", point.per_second(), "/s")
-        .put(OURS, "p50", wait(50)?, "ms")
-        .put(OURS, "p95", wait(95)?, "ms")
-        .put(OURS, "frames", point.frames_each(), "bytes")
-        .put(OURS, "sent", sent, "bytes")
-        .put(LIMIT, "sent", least, "bytes")
-        .put(OURS, "sent / least", sent / least, "×")
-        .put(OURS, "processor", ms(costs.process), "ms")
-        .put(LIMIT, "processor", ms(costs.checks), "ms");
-    row.put(OURS, "of it checks", ms(costs.checks), "ms")
-        .put(OURS, "of it decoding", ms(costs.decoding), "ms")
-        .put(OURS, "of it replicas", ms(costs.replicas), "ms");
+        .put(ours, "delivered", point.per_second(), "/s")
+        .put(ours, "p50", wait(50)?, "ms")
+        .put(ours, "p95", wait(95)?, "ms")
+        .put(ours, "frames", point.frames_each(), "bytes")
+        .put(ours, "sent", sent, "bytes")
+        .put(limit, "sent", least, "bytes")
+        .put(ours, "sent / least", sent / least, "×")
+        .put(ours, "processor", ms(costs.process), "ms")
+        .put(limit, "processor", ms(costs.checks), "ms");
+    row.put(ours, "of it checks", ms(costs.checks), "ms")
+        .put(ours, "of it decoding", ms(costs.decoding), "ms")
+        .put(ours, "of it replicas", ms(costs.replicas), "ms");
     Ok(())
 }

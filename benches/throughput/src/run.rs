@@ -64,10 +64,15 @@ impl Load {
 /// Blocking threads for jobs, one for each core. A replica that waits for its disk holds its thread, so there is
 /// one more for each.
 fn runtime() -> Outcome<Runtime> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = cores();
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(cores + usize::try_from(SIZE)?).max_blocking_threads(cores);
     Ok(builder.enable_all().build()?)
+}
+
+/// The machine's cores, which all replicas share.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 impl Committee {
