@@ -22,7 +22,7 @@ use crate::{Failed, minutes};
 const MICRO: [&str; 8] =
     ["beacon", "flows", "heap", "primitives", "pvss", "rounding", "threshold", "wvuf"];
 /// Programs of the workspace that are one crate each.
-const CRATES: [&str; 2] = ["scale", "geo"];
+const CRATES: [&str; 3] = ["scale", "geo", "throughput"];
 /// Below `benches/peers/`: crates with their own lock files.
 const PEERS: [&str; 5] = ["arkworks", "blsttc", "commonware", "fastcrypto", "ferveo"];
 /// Below `benches/peers/`: a script each.

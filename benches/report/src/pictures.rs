@@ -76,6 +76,13 @@ pub fn draw(comparisons: &[Comparison], folder: &Path) -> Result<Vec<Picture>, S
         };
         drawn.push(Picture { suite: "geo", file, text });
     }
+    for experiment in latency::experiments(&of("throughput")) {
+        let lines = throughput(&experiment);
+        if !lines.lines.is_empty() {
+            write(&folder.join("throughput.svg"), lines.svg())?;
+            drawn.push(Picture { suite: "throughput", file: "throughput.svg", text: lines.title });
+        }
+    }
     Ok(drawn)
 }
 
@@ -158,6 +165,32 @@ fn waits(experiment: &Experiment) -> Bars<'static> {
         across: "ms",
         scale: Scale::Linear,
         bars: experiment.column("mean").map(bar).collect(),
+    }
+}
+
+/// The median and the 95th percentile of waits over what is delivered, a line for each kind of records.
+fn throughput(experiment: &Experiment) -> Lines<'static> {
+    let delivered: Vec<(&str, f64)> = experiment.column("delivered").collect();
+    let line = |(records, quantity): (&str, &str)| {
+        let own = experiment.column(quantity).filter(|(case, _)| case.ends_with(records));
+        let point = |(case, wait): (&str, f64)| {
+            let rate = delivered.iter().find(|one| one.0 == case)?.1;
+            Some((rate, wait))
+        };
+        Line { name: format!("{quantity}, {records}"), points: own.filter_map(point).collect() }
+    };
+    let kinds = ["records in memory", "records on disk"];
+    let kinds = kinds.into_iter().flat_map(|records| ["p50", "p95"].map(|one| (records, one)));
+    let lines: Vec<Line> = kinds.map(line).filter(|line| !line.points.is_empty()).collect();
+    let (across, up) = (ends(&lines, |point| point.0), ends(&lines, |point| point.1));
+    let scale = Scale::Linear;
+    Lines {
+        title: "Wait of a transaction over throughput, four replicas on one machine",
+        across: Axis { label: "transactions a second", range: 0.0..across.end * 1.05, scale },
+        up: Axis { label: "ms", range: 0.0..up.end * 1.08, scale },
+        legend: Legend::Beside,
+        dots: true,
+        lines,
     }
 }
 

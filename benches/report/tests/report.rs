@@ -10,7 +10,7 @@ use prefinal_report::readme::{self, BEGIN, Choice, END, ReadmeError};
 use prefinal_report::{page, pictures};
 use prefinal_rows::Row;
 
-const FILES: [&str; 4] = ["geo.csv", "micro.csv", "peers.csv", "scale.csv"];
+const FILES: [&str; 5] = ["geo.csv", "micro.csv", "peers.csv", "scale.csv", "throughput.csv"];
 
 fn small() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/small")
@@ -40,7 +40,7 @@ fn the_page_is_what_the_files_say() {
         let picture = fs::read_to_string(folder.path().join(one.file)).unwrap();
         assert!(picture.contains("</svg>"), "{}", one.file);
     }
-    assert_eq!(drawn.len(), 5);
+    assert_eq!(drawn.len(), 6);
 }
 
 #[test]

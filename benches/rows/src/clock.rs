@@ -3,7 +3,8 @@
 //! While a thread waits for a processor that others use, its own clock stands still, so a loaded
 //! machine gives nearly the figures of an idle one; of what disturbs it all the same (caches,
 //! frequency), the fastest sample saw least. That clock knows nothing of other threads: work that is
-//! shared among several is measured by the wall, and the machine has to be idle.
+//! shared among several is measured by the wall, and the machine has to be idle. The process's clock counts
+//! all of its threads, and nothing else.
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ use crate::Options;
 pub enum Clock {
     /// Processor time of the thread that asks.
     Thread,
+    /// Processor time of all threads of this process, and of what the system does for them.
+    Process,
     /// The wall's, for work on several threads.
     Wall,
 }
@@ -26,6 +29,7 @@ impl Clock {
     pub fn now(self) -> Duration {
         let clock = match self {
             Self::Thread => ClockId::ThreadCPUTime,
+            Self::Process => ClockId::ProcessCPUTime,
             Self::Wall => ClockId::Monotonic,
         };
         let now = clock_gettime(clock);
@@ -148,6 +152,17 @@ mod tests {
         let passed = (Clock::Thread.now() - start.0, Clock::Wall.now() - start.1);
         assert!(passed.0 < Duration::from_millis(10), "{passed:?}");
         assert!(passed.1 >= Duration::from_millis(20), "{passed:?}");
+    }
+
+    #[test]
+    fn a_process_counts_all_its_threads() {
+        let start = (Clock::Thread.now(), Clock::Process.now());
+        let span = Duration::from_millis(20);
+        std::thread::scope(|scope| {
+            scope.spawn(|| busy(Clock::Thread, span));
+        });
+        let passed = (Clock::Thread.now() - start.0, Clock::Process.now() - start.1);
+        assert!(passed.0 < span && passed.1 >= span, "{passed:?}");
     }
 
     #[test]

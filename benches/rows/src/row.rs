@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// One figure, with all that it takes to read it alone. The order of the fields is the header's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// `micro`, `flows`, `peers`, `scale`, `geo` or `bindings`.
+    /// `micro`, `flows`, `peers`, `scale`, `geo`, `throughput` or `bindings`.
     pub suite: String,
     /// The operation, such as `threshold::combine`.
     pub operation: String,

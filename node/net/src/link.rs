@@ -4,8 +4,8 @@
 //! is one-way and begins with its number; a frame is its length, 4 bytes, and as many bytes. Memory grows with
 //! what has arrived, not with what was announced.
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -76,6 +76,37 @@ pub(crate) struct Counters {
     pub(crate) sent: AtomicU64,
     pub(crate) received: AtomicU64,
     pub(crate) refused: AtomicU64,
+    datagrams: Mutex<Datagrams>,
+}
+
+/// Bytes that a link's connections have sent in datagrams.
+#[derive(Default)]
+struct Datagrams {
+    /// By connections that have ended.
+    ended: u64,
+    /// The connection that is up, which counts itself.
+    connection: Option<Connection>,
+}
+
+impl Counters {
+    /// Bytes that all connections of the link have sent in datagrams.
+    pub(crate) fn datagrams(&self) -> u64 {
+        let datagrams = self.datagrams.lock().unwrap_or_else(PoisonError::into_inner);
+        datagrams.ended.saturating_add(datagrams.present())
+    }
+
+    /// From now on this is the link's connection; `None` if it has none.
+    fn replace(&self, connection: Option<&Connection>) {
+        let mut datagrams = self.datagrams.lock().unwrap_or_else(PoisonError::into_inner);
+        datagrams.ended = datagrams.ended.saturating_add(datagrams.present());
+        datagrams.connection = connection.cloned();
+    }
+}
+
+impl Datagrams {
+    fn present(&self) -> u64 {
+        self.connection.as_ref().map_or(0, |connection| connection.stats().udp_tx.bytes)
+    }
 }
 
 /// One end of a link.
@@ -141,8 +172,10 @@ impl Link {
             let began = Instant::now();
             let why = match next {
                 Ok(connection) => {
+                    self.counters.replace(Some(&connection));
                     let (why, next) = self.serve(&connection).await;
                     why.close(&connection);
+                    self.counters.replace(None);
                     let _ = self.inbox.send(Incoming::Down { peer: self.party, why: why.clone() });
                     newer = next;
                     why

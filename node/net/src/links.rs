@@ -279,6 +279,7 @@ impl Seat {
         Status {
             state: self.status.borrow().state.clone(),
             sent: count(&self.counters.sent),
+            datagrams: self.counters.datagrams(),
             received: count(&self.counters.received),
             waiting: self.streams.iter().map(|stream| stream.queue.len()).sum(),
             refused: count(&self.counters.refused),

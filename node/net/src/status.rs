@@ -8,9 +8,11 @@ use crate::error::LinkError;
 pub struct Status {
     /// Whether the link is up.
     pub state: State,
-    /// Bytes sent, with the frames' lengths and without those of QUIC.
+    /// Bytes sent in frames, with the frames' lengths and without those of QUIC.
     pub sent: u64,
-    /// Bytes received, counted likewise.
+    /// Bytes sent in UDP datagrams: the same with all that QUIC adds, and what was sent again.
+    pub datagrams: u64,
+    /// Bytes received in frames.
     pub received: u64,
     /// Bytes that wait to be sent.
     pub waiting: usize,
@@ -40,6 +42,6 @@ pub enum State {
 
 impl Status {
     pub(crate) const fn of(state: State) -> Self {
-        Self { state, sent: 0, received: 0, waiting: 0, refused: 0 }
+        Self { state, sent: 0, datagrams: 0, received: 0, waiting: 0, refused: 0 }
     }
 }

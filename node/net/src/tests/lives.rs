@@ -19,6 +19,25 @@ async fn frames_wait_until_a_peer_is_back() {
 }
 
 #[tokio::test]
+async fn datagrams_are_counted_over_all_connections() {
+    let (mut zero, mut one) = pair();
+    zero.tell(1, FIRST, &vec![0; LONGEST]);
+    one.frame().await;
+    let sent = |zero: &Node| zero.links.status()[&party(1)].datagrams;
+    let before = sent(&zero);
+    assert!(before > 65536, "{before}");
+    let listen = one.address().unwrap();
+    one.links.close().await;
+    zero.down().await;
+    assert!(sent(&zero) >= before, "a connection that has ended counts");
+    drop(one);
+    zero.tell(1, FIRST, &vec![0; LONGEST]);
+    let mut one = Node::again(1, listen, BTreeMap::from([member(0, None)])).await;
+    one.frame().await;
+    assert!(sent(&zero) > before + 65536, "and one that is up as well: {}", sent(&zero));
+}
+
+#[tokio::test]
 async fn a_dialler_that_comes_back_replaces_its_old_connection() {
     let (zero, mut one) = pair();
     zero.tell(1, FIRST, b"before");

@@ -154,6 +154,24 @@ async fn frames_go_both_ways_in_the_order_of_their_stream() {
     assert_eq!((agent.as_str(), Some(address)), ("test 1", one.address()));
     let status = &one.links.status()[&party(0)];
     assert_eq!((status.received, status.sent), (4 * 4 + 2 + 65536, 4 * 4 + 2 + 65536));
+    assert!(status.datagrams > status.sent, "QUIC adds something: {status:?}");
+}
+
+/// What is lost is sent again, so it counts twice.
+#[tokio::test]
+async fn a_burst_on_the_loopback_is_not_lost() {
+    const FRAMES: usize = 15;
+    let (zero, mut one) = pair();
+    for _ in 0..8 {
+        for _ in 0..FRAMES {
+            zero.tell(1, FIRST, &vec![7; LONGEST]);
+        }
+        for _ in 0..FRAMES {
+            one.frame().await;
+        }
+    }
+    let status = &zero.links.status()[&party(1)];
+    assert!(status.datagrams < status.sent + status.sent / 16, "{status:?}");
 }
 
 #[tokio::test]
