@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::legible::Act;
 use crate::seating::Seating;
 use prefinal_validator::setup::{Algorithm, FIRST, Setup};
-use prefinal_validator::{Input, Message, Validator};
+use prefinal_validator::{Input, Message, Record, Validator};
 
 /// Rounds double their time while they fail, so that a party may be far behind.
 const BOUNDS: Bounds = Bounds { patience: Duration::from_secs(300), events: 2_000_000 };
@@ -101,6 +101,14 @@ where
         .map_err(Failure::bad_input)?
         .knowing(Some(knowledge))
         .with_twins(draw.twins());
+    for (number, disk) in (0..).zip(&board.disks) {
+        // Slots of a fast engine may be final before the last party has its keys.
+        if disk.iter().any(is_of_beacon) {
+            for seat in host.seating().clone().seats_of(Party::new(number)) {
+                host.has_lived(seat);
+            }
+        }
+    }
     let seating = host.seating().clone();
     let conspiracy = Conspiracy::<E>::new(
         (seed, draw),
@@ -140,6 +148,11 @@ where
     let played = stage.played(outcome);
     let knowledge = stage.simulation.into_host().into_knowledge().unwrap_or_default();
     Ok((played, knowledge.for_next_run()))
+}
+
+const fn is_of_beacon<R>(record: &Record<R>) -> bool {
+    use prefinal_validator::participant::Record::{Abandoned, Beacon};
+    matches!(record, Record::Participant(Beacon(..) | Abandoned(_)))
 }
 
 #[cfg(test)]

@@ -90,14 +90,24 @@ impl Intriguer {
         Some(Message::NewView(Box::new(NewView { change, prepared, signature })))
     }
 
-    /// A height that is said to be decided: with what is prepared there, or else without a block.
+    /// A height that is said to be decided: with the block that was proposed there, or else without one. If the
+    /// statement is another, a quorum has prepared it.
     pub(super) fn decision(&self, dice: &mut Dice, slot: Slot) -> Option<Message> {
-        let (flaw, view) = (flaw(dice), View::new(slot, 0));
+        let flaw = flaw(dice);
         let decision = self.forge(|forger| {
-            let body = forger.overheard.body(self.epoch, slot).cloned();
             let context = forger.committee.context();
-            let skip = || skipped(slot);
-            let value = body.as_ref().map_or_else(skip, |body| body.value(context, slot));
+            let named = |slot: Slot| {
+                let body = forger.overheard.body(self.epoch, slot);
+                let skip = || skipped(slot);
+                (body.map_or_else(skip, |body| body.value(context, slot)), body.cloned())
+            };
+            let mut prepared = forger.overheard.prepared(self.epoch, forger.committee);
+            let posing = prepared.find(|one| named(one.view.slot).0 == one.value);
+            let view = match posing {
+                Some(prepared) if flaw == Flaw::Statement => prepared.view,
+                _ => View::new(slot, 0),
+            };
+            let (value, body) = named(view.slot);
             let certificate = forger.committed(flaw, view, value)?;
             Some(Decision { certificate, body })
         })?;
