@@ -148,7 +148,7 @@ impl Layout {
 impl<S: Priced, E: Subject> Board<S, E> {
     /// Generates the keys.
     pub(crate) fn new(layout: &Layout) -> Result<Self, Failure> {
-        let later: &[Plan] = layout.later.as_ref().map(std::slice::from_ref).unwrap_or_default();
+        let later: &[Plan] = layout.later.as_slice();
         let ground = Ground::<S>::new(&layout.plan, KEYS)
             .and_then(|ground| ground.followed_by(later, NAMED));
         let ground = Arc::new(ground.map_err(Failure::bad_input)?);
