@@ -94,6 +94,7 @@ fn all_kinds() -> Vec<Kind> {
         Kind::FoundContradiction,
         Kind::FoundForgery,
         Kind::FoundSignature,
+        Kind::FoundMalformed,
     ]);
     kinds
 }

@@ -62,6 +62,8 @@ pub enum Kind {
     FoundForgery,
     /// A faulty party that honest ones have caught with a bad signature.
     FoundSignature,
+    /// A faulty party whose messages are malformed: too little stake, something hidden, another block.
+    FoundMalformed,
 }
 
 /// What a false certificate claims.
@@ -99,6 +101,7 @@ impl Kind {
                 | Self::FoundContradiction
                 | Self::FoundForgery
                 | Self::FoundSignature
+                | Self::FoundMalformed
         )
     }
 
@@ -110,6 +113,8 @@ impl Kind {
             Some(Self::FoundForgery)
         } else if fault.starts_with("bad signature") {
             Some(Self::FoundSignature)
+        } else if fault.starts_with("malformed message") {
+            Some(Self::FoundMalformed)
         } else {
             None
         }
@@ -201,6 +206,7 @@ impl fmt::Display for Kind {
             Self::FoundContradiction => "found: contradictions, with evidence",
             Self::FoundForgery => "found: false certificates",
             Self::FoundSignature => "found: bad signatures",
+            Self::FoundMalformed => "found: malformed messages",
         })
     }
 }

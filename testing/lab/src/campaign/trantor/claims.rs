@@ -53,7 +53,8 @@ impl Intriguer {
     /// Asks for a view with a false certificate that a value is prepared, or that nothing is.
     pub(super) fn false_change(&self, dice: &mut Dice, view: View) -> Option<Message> {
         let before = View::new(view.slot, view.attempt.checked_sub(1)?);
-        let (flaw, value) = (flaw(dice), made_up(dice, view.slot));
+        self.makes(Certificate::Prepared)?;
+        let (flaw, value) = (self.flaw(dice)?, made_up(dice, view.slot));
         let prepared = self.forge(|forger| forger.prepared(flaw, before, value))?;
         let message = self.view_change(view, Some(prepared))?;
         self.count(Kind::False(Certificate::Prepared, flaw));
@@ -62,7 +63,8 @@ impl Intriguer {
 
     /// A new view that nobody has asked for.
     fn new_view(&self, dice: &mut Dice, view: View) -> Option<Message> {
-        let flaw = flaw(dice);
+        self.makes(Certificate::Change)?;
+        let flaw = self.flaw(dice)?;
         let change = self.forge(|forger| forger.change(flaw, view, None))?;
         let signature = self.vote(Stage::Propose, (view, skipped(view.slot)))?.signature;
         self.count(Kind::False(Certificate::Change, flaw));
@@ -82,7 +84,8 @@ impl Intriguer {
             return self.new_view(dice, view);
         }
         let before = View::new(view.slot, view.attempt.checked_sub(1)?);
-        let (flaw, value) = (flaw(dice), made_up(dice, view.slot));
+        self.makes(Certificate::Prepared)?;
+        let (flaw, value) = (self.flaw(dice)?, made_up(dice, view.slot));
         let prepared = self.forge(|forger| forger.prepared(flaw, before, value))?;
         let signature = self.vote(Stage::Propose, (view, value))?.signature;
         self.count(Kind::False(Certificate::Prepared, flaw));
@@ -93,7 +96,8 @@ impl Intriguer {
     /// A height that is said to be decided: with the block that was proposed there, or else without one. If the
     /// statement is another, a quorum has prepared it.
     pub(super) fn decision(&self, dice: &mut Dice, slot: Slot) -> Option<Message> {
-        let flaw = flaw(dice);
+        self.makes(Certificate::Committed)?;
+        let flaw = self.flaw(dice)?;
         let decision = self.forge(|forger| {
             let context = forger.committee.context();
             let named = |slot: Slot| {
@@ -113,15 +117,6 @@ impl Intriguer {
         })?;
         self.count(Kind::False(Certificate::Committed, flaw));
         Some(Message::Response(vec![decision]))
-    }
-}
-
-/// What is wrong with the next false certificate.
-pub(super) fn flaw(dice: &mut Dice) -> Flaw {
-    match dice.below(3) {
-        0 => Flaw::Signature,
-        1 => Flaw::Stake,
-        _ => Flaw::Statement,
     }
 }
 

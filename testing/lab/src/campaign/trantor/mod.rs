@@ -37,11 +37,10 @@ use prefinal_sim::{Chance, Dice, Seat};
 use prefinal_validator::setup::FIRST;
 
 use self::certificates::{CHANGE, Forger, random};
-use self::claims::flaw;
 use self::overheard::Overheard;
 use super::corrupt::{Conspiracy, Corruptible, Envelope};
 use super::execution::ROUND;
-use super::tally::{Certificate, Kind, Tally};
+use super::tally::{Certificate, Flaw, Kind, Tally};
 
 /// How often false claims are made that nothing gives occasion to.
 const PERIOD: Duration = Duration::from_millis(300);
@@ -49,12 +48,19 @@ const PERIOD: Duration = Duration::from_millis(300);
 /// How long they go on after the network has healed.
 const AFTER_HEALING: Duration = Duration::from_secs(2);
 
+/// What can be wrong with a certificate.
+const FLAWS: [Flaw; 3] = [Flaw::Signature, Flaw::Stake, Flaw::Statement];
+
+/// The certificates that are about views.
+const VIEWS: [Certificate; 3] =
+    [Certificate::Prepared, Certificate::Change, Certificate::Committed];
+
 /// What one does.
 #[derive(Clone, Debug)]
 pub(crate) enum Vice {
     Equivocate { fooled: BTreeSet<Seat>, both: bool },
-    FalseAvailability,
-    FalseVotes,
+    FalseAvailability { flaws: Vec<Flaw> },
+    FalseVotes { of: Vec<Certificate>, flaws: Vec<Flaw> },
     BadSignatures,
     Hoard { to: BTreeSet<Seat> },
     FalseAnswers,
@@ -100,8 +106,8 @@ fn draw(dice: &mut Dice, conspiracy: &Conspiracy<Trantor>, me: Party) -> Vice {
             let fooled = seats.filter(|_| dice.happens(half)).collect();
             Vice::Equivocate { fooled, both: dice.happens(half) }
         }
-        1 => Vice::FalseAvailability,
-        2 => Vice::FalseVotes,
+        1 => Vice::FalseAvailability { flaws: FLAWS.to_vec() },
+        2 => Vice::FalseVotes { of: VIEWS.to_vec(), flaws: FLAWS.to_vec() },
         3 => Vice::BadSignatures,
         4 => Vice::Hoard { to: signers(dice, conspiracy, me) },
         5 => Vice::FalseAnswers,
@@ -188,6 +194,22 @@ impl Intriguer {
         make(&Forger { epoch: self.epoch, committee, accomplices, overheard })
     }
 
+    /// What is wrong with the next false certificate.
+    fn flaw(&self, dice: &mut Dice) -> Option<Flaw> {
+        let (Vice::FalseAvailability { flaws } | Vice::FalseVotes { flaws, .. }) = &self.vice
+        else {
+            return None;
+        };
+        let most = u64::try_from(flaws.len()).ok()?;
+        flaws.get(usize::try_from(dice.below(most)).ok()?).copied()
+    }
+
+    /// Whether this party makes such certificates up.
+    fn makes(&self, certificate: Certificate) -> Option<()> {
+        let Vice::FalseVotes { of, .. } = &self.vice else { return None };
+        of.contains(&certificate).then_some(())
+    }
+
     fn note(&mut self, message: &Message) {
         let slot = match message {
             Message::Proposal(proposal) => proposal.slot,
@@ -205,8 +227,8 @@ impl Intriguer {
                 let both = *both;
                 self.equivocate(message, both)
             }
-            Vice::FalseAvailability => self.propose_nothing(dice, message),
-            Vice::FalseVotes => self.claim_in(dice, message),
+            Vice::FalseAvailability { .. } => self.propose_nothing(dice, message),
+            Vice::FalseVotes { .. } => self.claim_in(dice, message),
             Vice::BadSignatures if dice.happens(Chance::percent(40)) => {
                 self.sign_wrongly(dice, message)
             }
@@ -269,7 +291,7 @@ impl Intriguer {
         let slot = proposal.slot;
         if !self.other.contains_key(&slot) {
             let make = dice.happens(Chance::percent(30));
-            let flaw = flaw(dice);
+            let flaw = self.flaw(dice)?;
             let forged = self.forge(|forger| forger.availability(flaw, (self.me, slot), dice));
             let body = forged.filter(|_| make).map(|forged| {
                 self.tally.borrow_mut().add(Kind::False(Certificate::Availability, flaw), 1);
@@ -344,8 +366,8 @@ impl Intriguer {
     /// Something false that nothing gave occasion to, for everybody.
     fn make_up(&self, dice: &mut Dice) -> Option<Message> {
         let slot = Slot::new(self.last.get().saturating_add(dice.below(3)));
-        if matches!(self.vice, Vice::FalseAvailability) {
-            let flaw = flaw(dice);
+        if matches!(self.vice, Vice::FalseAvailability { .. }) {
+            let flaw = self.flaw(dice)?;
             let forged = self.forge(|forger| forger.availability(flaw, (self.me, slot), dice))?;
             self.count(Kind::False(Certificate::Availability, flaw));
             return Some(Message::Certificates(vec![forged]));
@@ -373,7 +395,8 @@ impl<M: Envelope<Message>> Rule<M> for Intriguer {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        let makes_up = matches!(self.vice, Vice::FalseAvailability | Vice::FalseVotes);
+        let makes_up =
+            matches!(self.vice, Vice::FalseAvailability { .. } | Vice::FalseVotes { .. });
         let until = self.conspiracy.heals + AFTER_HEALING;
         Some(self.due).filter(|due| makes_up && *due < until)
     }
