@@ -115,11 +115,11 @@ const TARGETS: [&str; 2] = [WASM_TRIPLE, "thumbv7em-none-eabihf"];
 /// Small committees under attack, by the program that the tests were built with. Engines and functions are
 /// drawn; each engine plays for itself as well, for those that validators run are drawn seldom.
 const CAMPAIGNS: [&str; 5] = [
-    "--executions 400 --seed 7",
+    "--executions 200 --seed 7",
     "--engine jolteon --executions 30 --seed 8",
     "--engine malachite --executions 30 --seed 9",
-    "--engine trantor --executions 30 --seed 11",
-    "--engine jolteon --function bls --epochs 2 --executions 20 --seed 10",
+    "--engine trantor --executions 10 --seed 11",
+    "--engine jolteon --function bls --epochs 2 --executions 8 --seed 10",
 ];
 
 /// These benches have no tests; `source` looks at them.

@@ -173,6 +173,11 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
         self.seating.party(seat)
     }
 
+    /// Notes that a seat has lived before: it continues from a disk on which its beacon has written.
+    pub(crate) fn has_lived(&mut self, seat: Seat) {
+        let _begun = self.lives.begin(seat);
+    }
+
     pub(crate) const fn seating(&self) -> &Seating {
         &self.seating
     }

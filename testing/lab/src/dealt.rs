@@ -303,6 +303,7 @@ impl<E: Subject, F: Scheme + Random, S: Priced> Host for DealtHost<E, F, S> {
             Effect::Send(to, post) => self.send(to, post, step),
             Effect::RunEngine(job) => step.run(Job::Engine(job)),
             Effect::RunBeacon(job) => step.run(Job::Beacon(job)),
+            Effect::Ordered(..) => {}
             Effect::Finalized(slot, _) => step.note(Fact::Finalized(slot)),
             Effect::Revealed(reveal) => {
                 let (slot, path, randomness) = (reveal.slot, reveal.path, reveal.randomness());
@@ -424,7 +425,7 @@ mod tests {
     fn ideal_waits_are_the_real_ones<S: Priced, E: Subject>() {
         let stakes = [40_u64, 30, 20, 10, 10, 5, 1].map(|stake| Stake::new(stake.into())).to_vec();
         let layout = Layout::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
-        let mut board = Board::<S>::new(&layout, false).unwrap();
+        let mut board = Board::<S>::new(&layout).unwrap();
         let mut real = generated(&mut board);
         let world = world();
         let (slow, fast) = both::<S, E>(&layout.plan, KEYS, &world).unwrap();

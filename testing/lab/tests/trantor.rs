@@ -3,6 +3,7 @@
 //! | claim                                                                 | where                          |
 //! |-----------------------------------------------------------------------|--------------------------------|
 //! | nobody leaks, nobody disagrees, everybody reveals                      | executions from seeds, with all vices |
+//! | the same while one party leaves and another one joins                   | whole validators with generated keys  |
 //! | delays between finality and value: fast 0, slow 1                      | whole validators, constant delay, zero compute |
 //!
 //! `consensus/trantor/tests` tests the engine alone.
@@ -14,7 +15,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prefinal_beacon::{Path, Wvuf};
-use prefinal_lab::campaign::{EngineName, ExecutionReport, Function, Order, Watch};
+use prefinal_lab::campaign::{
+    Certificate, EngineName, ExecutionReport, Flaw, Function, Kind, Order, Tally, Watch,
+};
 use prefinal_lab::committee::{Ground, Prices};
 use prefinal_lab::latency::Experiment;
 use prefinal_registry::{Trantor, engine};
@@ -27,11 +30,13 @@ use prefinal_weighted_rounding::{Ratio, Stake};
 struct First {
     failed: Mutex<Option<String>>,
     blocks: Mutex<u64>,
+    tally: Mutex<Tally>,
 }
 
 impl Watch for First {
     fn played(&self, _: (EngineName, Function), seed: u64, played: &ExecutionReport) {
         *self.blocks.lock().unwrap() += 1;
+        self.tally.lock().unwrap().merge(&played.tally);
         if let Err(violation) = &played.outcome {
             let failed = format!("seed {seed}: {violation}");
             println!("{failed}");
@@ -40,7 +45,8 @@ impl Watch for First {
     }
 }
 
-fn campaign(function: Function, first: u64, executions: u64) {
+/// What was done in these executions, without effect.
+fn campaign((function, handover): (Function, bool), first: u64, executions: u64) -> Tally {
     let watch = First::default();
     let order = Order {
         first,
@@ -50,22 +56,67 @@ fn campaign(function: Function, first: u64, executions: u64) {
         without: None,
         table: None,
         fast: Ratio::FIVE_SIXTHS,
-        handover: false,
+        handover,
     };
     order.run(&watch).unwrap();
     assert_eq!(watch.failed.into_inner().unwrap(), None);
     assert_eq!(watch.blocks.into_inner().unwrap(), executions);
+    watch.tally.into_inner().unwrap()
+}
+
+/// What must have been done, seen or found.
+fn all_kinds() -> Vec<Kind> {
+    let certificates = [
+        Certificate::Availability,
+        Certificate::Prepared,
+        Certificate::Change,
+        Certificate::Committed,
+    ];
+    let flaws = [Flaw::Signature, Flaw::Stake, Flaw::Statement];
+    let mut kinds: Vec<Kind> = certificates
+        .iter()
+        .flat_map(|certificate| flaws.map(|flaw| Kind::False(*certificate, flaw)))
+        .collect();
+    kinds.extend([
+        Kind::Twins,
+        Kind::Equivocation,
+        Kind::Hidden,
+        Kind::BadSignature,
+        Kind::BatchWithheld,
+        Kind::AnswerWithheld,
+        Kind::FalseAnswer,
+        Kind::LateProposal,
+        Kind::Mute,
+        Kind::Forget,
+        Kind::Crash,
+        Kind::CrashAtRecord,
+        Kind::GaveUp,
+        Kind::FoundContradiction,
+        Kind::FoundForgery,
+        Kind::FoundSignature,
+        Kind::FoundMalformed,
+    ]);
+    kinds
 }
 
 #[test]
 fn a_campaign_of_attacks_breaks_nothing() {
-    campaign(Function::Ideal, 1, 20);
+    let tally = campaign((Function::Ideal, false), 1, 60);
+    for kind in all_kinds() {
+        assert!(tally.count(kind).times > 0, "{kind}: {tally:?}");
+    }
 }
 
 #[test]
 #[ignore = "takes long; the seeds are others than above"]
 fn a_long_campaign_of_attacks_breaks_nothing() {
-    campaign(Function::Ideal, 1_000, 10_000);
+    drop(campaign((Function::Ideal, false), 1_000, 10_000));
+}
+
+#[test]
+fn a_committee_that_changes_under_attack_goes_on() {
+    let tally = campaign((Function::Bls, true), 1, 3);
+    assert!(tally.count(Kind::Handover).times > 0, "{tally:?}");
 }
 
 #[test]

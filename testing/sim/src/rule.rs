@@ -62,6 +62,20 @@ pub trait Rule<M> {
     fn wake(&mut self, _scene: &mut Scene<'_>, _leaves: &mut Vec<Letter<M>>) {}
 }
 
+impl<M, R: Rule<M> + ?Sized> Rule<M> for Box<R> {
+    fn outgoing(&mut self, scene: &mut Scene<'_>, letter: Letter<M>, leaves: &mut Vec<Letter<M>>) {
+        (**self).outgoing(scene, letter, leaves);
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        (**self).wake_at()
+    }
+
+    fn wake(&mut self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<M>>) {
+        (**self).wake(scene, leaves);
+    }
+}
+
 /// A rule from a function with the signature of [`Rule::outgoing`].
 pub fn from_fn<M>(
     outgoing: impl FnMut(&mut Scene<'_>, Letter<M>, &mut Vec<Letter<M>>),

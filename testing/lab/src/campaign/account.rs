@@ -2,7 +2,7 @@
 //!
 //! | checked     | how                                                                                |
 //! |-------------|------------------------------------------------------------------------------------|
-//! | agreement   | one block for each slot, one output for each slot                                    |
+//! | agreement   | one block for each slot with the same transactions, one output for each slot          |
 //! | total order | slots are final and revealed in one order, from the first on, none left out          |
 //! | validity    | the output verifies under the public keys; a slot without output has none due        |
 //! | accusations | nobody honest is accused by anybody honest                                           |
@@ -74,6 +74,13 @@ impl<S: Forge> Account<'_, S> {
             _ => None,
         });
         blocks.map_err(|error| Violation::Agreement(error.to_string()))?;
+        let contents = check::agreement(self.honest(), |seen| match seen {
+            Observation::Ordered(slot, digest) => Some((*slot, hex::encode(digest))),
+            _ => None,
+        });
+        contents.map_err(|error| {
+            Violation::Agreement(format!("the transactions of one block differ: {error}"))
+        })?;
         let values = check::agreement(self.honest(), |seen| match seen {
             Observation::Revealed(reveal) => {
                 Some((reveal.slot, (reveal.value, hex::encode(S::randomness(&reveal.output)))))

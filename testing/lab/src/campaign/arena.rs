@@ -18,7 +18,7 @@ use prefinal_crypto_core::context::EpochId;
 use prefinal_protocol::{Instant, Machine};
 use prefinal_sim::{Dice, Host, Note, Seat, Step};
 
-use super::execution::{MemoryUse, Place, Playable, WORK, Watcher};
+use super::execution::{Finding, MemoryUse, Place, Playable, WORK, Watcher};
 use super::forge::Forge;
 use super::hand::Hand;
 use super::member::{self, Effect, Input, Member, Output, PastLife, Post, Record, Terms};
@@ -35,6 +35,8 @@ use prefinal_engine::{Engine, PastVotes};
 #[derive(Clone, Debug)]
 pub(super) enum Observation<S: Scheme> {
     Act(Act),
+    /// A digest of the transactions of a slot that is final, in their order.
+    Ordered(Slot, [u8; 32]),
     Finalized(Slot, Option<Value>),
     Revealed(Box<Reveal<S>>),
     /// No value is due.
@@ -69,6 +71,9 @@ impl ReadableEngine for Permissive {
 pub(super) type Start<E> =
     Box<dyn Fn(Party, Vec<<E as Engine>::Record>) -> Result<(E, PastVotes), String>>;
 
+/// Told of each message of the engine that arrives: at which party, and from which.
+pub(super) type Ear<E> = Box<dyn FnMut(Party, Party, &<E as Engine>::Message)>;
+
 /// The host.
 pub(super) struct Arena<E: ReadableEngine, S: Forge> {
     pub(super) terms: Terms,
@@ -84,6 +89,7 @@ pub(super) struct Arena<E: ReadableEngine, S: Forge> {
     /// Why a party has not booted.
     pub(super) broken: Option<String>,
     pub(super) lives: Lives,
+    pub(super) ear: Ear<E>,
 }
 
 /// A member, unless it did not boot.
@@ -187,6 +193,12 @@ impl<E: ReadableEngine, S: Forge> Host for Arena<E, S> {
         Some(Input::Start)
     }
 
+    fn arrives(&mut self, _: Instant, at: Seat, from: Seat, post: &Self::Message) {
+        if let Post::Engine(message) = &**post {
+            (self.ear)(self.seating.party(at), self.seating.party(from), message);
+        }
+    }
+
     fn received(&mut self, _: Seat, from: Seat, post: &Self::Message) -> Input<E, S> {
         Input::Received(self.seating.party(from), Arc::clone(post))
     }
@@ -218,6 +230,7 @@ impl<E: ReadableEngine, S: Forge> Host for Arena<E, S> {
             }
             Effect::RunEngine(job) => step.run(Job::Engine(job)),
             Effect::RunBeacon(job) => step.run(Job::Beacon(job)),
+            Effect::Ordered(slot, digest) => step.note(Observation::Ordered(slot, digest)),
             Effect::Finalized(slot, value) => step.note(Observation::Finalized(slot, value)),
             Effect::Revealed(reveal) => step.note(Observation::Revealed(reveal)),
             Effect::Skipped(slot) => step.note(Observation::Skipped(slot)),
@@ -285,6 +298,14 @@ impl<E: ReadableEngine, S: Forge> Playable for Arena<E, S> {
             Observation::Skipped(slot) => Place::Revealed(*slot),
             _ => return None,
         })
+    }
+
+    fn finding(event: &Observation<S>) -> Option<Finding<'_>> {
+        match event {
+            Observation::Accused(party, fault) => Some(Finding::Accused(*party, fault)),
+            Observation::Act(Act::GaveUp(_)) => Some(Finding::GaveUp),
+            _ => None,
+        }
     }
 
     fn whisper(_: Party, bytes: Vec<u8>) -> Input<E, S> {

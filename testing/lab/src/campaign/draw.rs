@@ -3,7 +3,7 @@
 //! | drawn                      | from                                                              |
 //! |----------------------------|-------------------------------------------------------------------|
 //! | the board                  | all boards of the campaign                                         |
-//! | faulty parties             | parties in random order while their stake stays below a third       |
+//! | faulty parties             | parties in random order while their stake stays below a third, in every epoch |
 //! | their behaviour            | one to three vices each                                            |
 //! | links                      | equal delays, or places in the world with little or much jitter     |
 //! | loss, partitions           | until the network heals, after 2 to 6 seconds                      |
@@ -27,6 +27,22 @@ use super::vice::Vice;
 
 const MS: Duration = Duration::from_millis(1);
 
+/// The stakes of a board.
+#[derive(Clone, Debug)]
+pub(super) struct Stakes {
+    /// The most that each party has in an epoch.
+    pub(super) most: Vec<Stake>,
+    /// The least that all have together in an epoch.
+    pub(super) total: u128,
+}
+
+impl From<&[Stake]> for Stakes {
+    fn from(stakes: &[Stake]) -> Self {
+        let total = stakes.iter().map(|stake| stake.get()).sum();
+        Self { most: stakes.to_vec(), total }
+    }
+}
+
 /// One execution's script.
 #[derive(Clone, Debug)]
 pub(super) struct Draw {
@@ -45,13 +61,14 @@ pub(super) struct Draw {
 
 impl Draw {
     /// Draws the execution of a seed; `stakes` are those of each board.
-    pub(super) fn new(seed: u64, stakes: &[Vec<Stake>]) -> Self {
+    pub(super) fn new(seed: u64, stakes: &[Stakes]) -> Self {
         let mut dice = Dice::new(seed);
         let board = pick(&mut dice, stakes.len());
-        let stakes = stakes.get(board).map(Vec::as_slice).unwrap_or_default();
+        let total = stakes.get(board).map_or(0, |one| one.total);
+        let stakes = stakes.get(board).map(|one| &*one.most).unwrap_or_default();
         let heals = Instant::at(dice.duration(MS * 2000, MS * 6000));
         let mut script = Script { dice, seats: stakes.len(), heals };
-        let vices = script.vices(stakes);
+        let vices = script.vices(stakes, total);
         let (network, lossy, partitions) = script.network();
         let honest: Vec<Seat> = (0..)
             .map(Party::new)
@@ -110,8 +127,7 @@ impl Script {
         seats.into_iter().filter(|_| self.chance(50)).collect()
     }
 
-    fn vices(&mut self, stakes: &[Stake]) -> BTreeMap<Party, Vec<Vice>> {
-        let total: u128 = stakes.iter().map(|stake| stake.get()).sum();
+    fn vices(&mut self, stakes: &[Stake], total: u128) -> BTreeMap<Party, Vec<Vice>> {
         let mut order: Vec<(Party, u128)> =
             (0..).map(Party::new).zip(stakes.iter().map(|stake| stake.get())).collect();
         self.dice.shuffle(&mut order);
@@ -229,9 +245,10 @@ mod tests {
                 .iter()
                 .map(|list| list.iter().map(|one| Stake::new(*one)).collect())
                 .collect();
+        let drawn: Vec<Stakes> = stakes.iter().map(|one| Stakes::from(&**one)).collect();
         let mut most = [0; 3];
         for seed in 0..2000 {
-            let draw = Draw::new(seed, &stakes);
+            let draw = Draw::new(seed, &drawn);
             let board = &stakes[draw.board];
             let total: u128 = board.iter().map(|one| one.get()).sum();
             let faulty: u128 = draw.faulty().iter().map(|one| board[one.index()].get()).sum();
@@ -242,5 +259,19 @@ mod tests {
         }
         // As many as may be, and with three equal parties nobody.
         assert_eq!(most, [1, 330, 0]);
+    }
+
+    /// Party 4 joins in place of party 3: either may be faulty, and both together would be too much.
+    #[test]
+    fn the_faulty_hold_less_than_a_third_before_and_after_a_change() {
+        let most = vec![Stake::new(1); 5];
+        let drawn = [Stakes { most, total: 4 }];
+        let mut seen = BTreeSet::new();
+        for seed in 0..500 {
+            let faulty = Draw::new(seed, &drawn).faulty();
+            assert!(faulty.len() <= 1, "seed {seed}: {faulty:?}");
+            seen.extend(faulty);
+        }
+        assert_eq!(seen.len(), 5);
     }
 }

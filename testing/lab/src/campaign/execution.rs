@@ -20,8 +20,9 @@ use std::time::Duration;
 use ::prefinal_beacon::{Beacon, Footprint, Limits, Scheme, Slot, Value};
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::Instant;
-use prefinal_sim::{Disk, Host, InputOf, Note, Seat, Simulation, Stop};
+use prefinal_sim::{Disk, Host, InputOf, Note, Seat, Simulation, Stop, UnknownSeat};
 
+use super::corrupt::Rules;
 use super::draw::Draw;
 use super::forge::Forge;
 use super::tally::{Kind, Tally};
@@ -36,6 +37,8 @@ pub(super) const WORK: Duration = Duration::from_millis(1);
 pub(super) const ROUND: Duration = Duration::from_millis(700);
 /// How often the campaign looks which parties are down.
 const SLICE: Duration = Duration::from_millis(100);
+/// Transactions that each party gets until the network heals, on an engine that has vices about them.
+const TRANSACTIONS: u32 = 6;
 /// Slots that have to become final after healing.
 const AFTER_HEALING: u64 = 5;
 
@@ -72,6 +75,16 @@ pub(super) enum Place {
     Revealed(Slot),
 }
 
+/// What the report counts of what honest parties say.
+pub(super) enum Finding<'a> {
+    /// Of whom, and of what.
+    Accused(Party, &'a str),
+    /// A view was given up.
+    GaveUp,
+    /// Keys of an epoch that is not the first suffice.
+    Handover,
+}
+
 /// What a beacon keeps.
 pub(super) struct MemoryUse {
     footprint: Footprint,
@@ -100,6 +113,7 @@ pub(super) trait Playable: Host<Message: Mail<<Self as Playable>::Scheme>> + Siz
     fn seating(&self) -> &Seating;
     fn kept(machine: &Self::Machine) -> Option<MemoryUse>;
     fn place(event: &Self::Event) -> Option<Place>;
+    fn finding(event: &Self::Event) -> Option<Finding<'_>>;
     /// Something that one twin hears and the other does not.
     fn whisper(from: Party, bytes: Vec<u8>) -> InputOf<Self>;
     fn watcher(&self) -> Watcher<Self> {
@@ -132,6 +146,8 @@ pub(super) struct Stage<'a, H: Playable> {
     finalized: BTreeMap<Seat, Slot>,
     revealed: BTreeMap<Seat, Slot>,
     most_kept: usize,
+    /// What honest parties have found out about faulty ones.
+    found: BTreeSet<(Party, Kind)>,
 }
 
 impl<'a, H: Playable> Stage<'a, H> {
@@ -158,6 +174,7 @@ impl<'a, H: Playable> Stage<'a, H> {
             finalized: BTreeMap::new(),
             revealed: BTreeMap::new(),
             most_kept: 0,
+            found: BTreeSet::new(),
         };
         stage.prepare().map_err(Failure::bad_input)?;
         Ok(stage)
@@ -167,6 +184,7 @@ impl<'a, H: Playable> Stage<'a, H> {
     pub(super) fn played(&self, outcome: Result<Summary, Violation>) -> ExecutionReport {
         let lost = self.simulation.counters().lost;
         self.count(Kind::Loss, if self.draw.lossy { lost } else { 0 });
+        self.found.iter().for_each(|(_, kind)| self.count(*kind, 1));
         ExecutionReport {
             outcome,
             tally: self.tally.borrow().clone(),
@@ -197,8 +215,37 @@ impl<'a, H: Playable> Stage<'a, H> {
         self.tally.borrow_mut().add(kind, times);
     }
 
+    /// Lets the faulty parties tamper with what their engines say, too.
+    pub(super) fn corrupt_engines(
+        &mut self,
+        rules: impl Fn(Party, &Rc<RefCell<Tally>>) -> Rules<H::Message>,
+    ) -> Result<(), Failure> {
+        for party in self.faulty.clone() {
+            for seat in self.seating().seats_of(party).collect::<Vec<Seat>>() {
+                for rule in rules(party, &self.tally) {
+                    self.simulation.rule(seat, rule).map_err(Failure::bad_input)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives every party transactions until the network heals.
+    pub(super) fn load(&mut self) -> Result<(), UnknownSeat> {
+        for seat in self.seats() {
+            let from = Party::new(u32::from(self.seating().party(seat) == Party::new(0)));
+            for number in 0..TRANSACTIONS {
+                let at = self.draw.heals.since_start() / TRANSACTIONS * number;
+                let bytes = [&b"pay"[..], &seat.get().to_be_bytes(), &number.to_be_bytes()];
+                let input = H::whisper(from, bytes.concat());
+                self.simulation.input(seat, Instant::at(at), input)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Disks, vices and accidents.
-    fn prepare(&mut self) -> Result<(), prefinal_sim::UnknownSeat> {
+    fn prepare(&mut self) -> Result<(), UnknownSeat> {
         for (party, vices) in &self.draw.vices {
             self.corrupt(*party, vices)?;
         }
@@ -219,7 +266,7 @@ impl<'a, H: Playable> Stage<'a, H> {
         Ok(())
     }
 
-    fn corrupt(&mut self, party: Party, vices: &[Vice]) -> Result<(), prefinal_sim::UnknownSeat> {
+    fn corrupt(&mut self, party: Party, vices: &[Vice]) -> Result<(), UnknownSeat> {
         let seats: Vec<Seat> = self.seating().seats_of(party).collect();
         for (number, seat) in (0_u64..).zip(&seats) {
             let mut halved = false;
@@ -248,7 +295,7 @@ impl<'a, H: Playable> Stage<'a, H> {
     }
 
     /// Other transactions reach the one twin than the other, so that they propose other blocks.
-    fn tell_apart(&mut self, seat: Seat, number: u64) -> Result<(), prefinal_sim::UnknownSeat> {
+    fn tell_apart(&mut self, seat: Seat, number: u64) -> Result<(), UnknownSeat> {
         let own = self.seating().party(seat);
         let from = Party::new(u32::from(own == Party::new(0)));
         for times in 0..20_u32 {
@@ -260,7 +307,7 @@ impl<'a, H: Playable> Stage<'a, H> {
     }
 
     /// Lets a seat crash behind the record that is drawn for it next.
-    fn stumble(&mut self, seat: Seat) -> Result<(), prefinal_sim::UnknownSeat> {
+    fn stumble(&mut self, seat: Seat) -> Result<(), UnknownSeat> {
         let next = self.stumbles.iter().find(|(one, ..)| *one == seat);
         match next.copied() {
             Some((_, record, _)) => self.simulation.crash_after_records(seat, record),
@@ -316,17 +363,27 @@ impl<'a, H: Playable> Stage<'a, H> {
 
     /// Where everybody is by now. Who disagrees would go on for ever.
     fn read_notes(&mut self) -> Result<(), Violation> {
+        let mut found = BTreeSet::new();
         for note in self.simulation.notes().iter().skip(self.read) {
             let ascend = |places: &mut BTreeMap<Seat, Slot>, slot: Slot| {
                 let last = places.entry(note.seat).or_insert(slot);
                 *last = slot.max(*last);
             };
+            let party = self.seating().party(note.seat);
+            let honest = !self.faulty.contains(&party);
+            match H::finding(&note.event).filter(|_| honest) {
+                Some(Finding::Accused(culprit, fault)) => {
+                    found.extend(Kind::found(fault).map(|kind| (culprit, kind)));
+                }
+                Some(Finding::GaveUp) => self.count(Kind::GaveUp, 1),
+                Some(Finding::Handover) => drop(found.insert((party, Kind::Handover))),
+                None => {}
+            }
             match H::place(&note.event) {
                 Some(Place::Ready(first)) => self.first = Some(first),
                 Some(Place::Finalized(slot, block)) => {
                     ascend(&mut self.finalized, slot);
-                    let faulty = self.faulty.contains(&self.seating().party(note.seat));
-                    if !faulty && *self.blocks.entry(slot).or_insert(block) != block {
+                    if honest && *self.blocks.entry(slot).or_insert(block) != block {
                         let what = format!("{} has another block for {slot}", note.seat);
                         return Err(Violation::Agreement(what));
                     }
@@ -336,6 +393,7 @@ impl<'a, H: Playable> Stage<'a, H> {
             }
         }
         self.read = self.simulation.notes().len();
+        self.found.append(&mut found);
         Ok(())
     }
 
@@ -364,7 +422,7 @@ impl<'a, H: Playable> Stage<'a, H> {
     }
 
     /// Restarts who crashed behind a record, and arms the next such crash.
-    fn raise(&mut self) -> Result<(), prefinal_sim::UnknownSeat> {
+    fn raise(&mut self) -> Result<(), UnknownSeat> {
         let now = self.simulation.now();
         for seat in self.honest() {
             let down = self.simulation.machine(seat).is_none();

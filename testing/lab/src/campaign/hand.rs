@@ -7,6 +7,7 @@ use ::prefinal_beacon::{Path, Paths, Scheme, Sharing, Slot};
 use prefinal_crypto_core::access::Party;
 
 use super::board::Board;
+use crate::committee::Subject;
 use crate::failure::Failure;
 use prefinal_validator::setup::Algorithm;
 
@@ -20,7 +21,7 @@ pub(crate) struct Hand<S: Scheme> {
 
 impl<S: Priced> Hand<S> {
     /// The keys that a board's key generation gave, with everybody admitted.
-    pub(crate) fn of_board(board: &Board<S>) -> Result<Self, Failure> {
+    pub(crate) fn of_board<E: Subject>(board: &Board<S, E>) -> Result<Self, Failure> {
         let (ground, key) = (&board.ground, &board.key);
         let mut known = key.committees.clone();
         let access = ground.setup().keygen.shape().access();
@@ -119,7 +120,7 @@ mod tests {
     fn what_was_checked_before_changes_no_verdict<S: Forge + Priced>() {
         let stakes = vec![Stake::new(1); 4];
         let layout = Layout::new(stakes, Algorithm::Slow, Ratio::FIVE_SIXTHS).unwrap();
-        let board = Board::<S>::new(&layout, false).unwrap();
+        let board = Board::<S>::new(&layout).unwrap();
         let hand = Hand::of_board(&board).unwrap();
         let partial = |party: Party| {
             let Some(Paths::FastAndSlow { slow, .. }) = (hand.paths)(party) else { panic!() };

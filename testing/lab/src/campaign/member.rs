@@ -15,6 +15,7 @@ use ::prefinal_beacon::{
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Context;
 use prefinal_protocol::{Instant, Machine, Recipient};
+use sha2::{Digest, Sha256};
 
 use super::breach::Breach;
 use super::hand::Hand;
@@ -72,6 +73,8 @@ pub(crate) enum Effect<E: Engine, S: Scheme> {
     Send(Recipient<Party>, Post<E, S>),
     RunEngine(E::Job),
     RunBeacon(::prefinal_beacon::Job<S>),
+    /// A digest of the transactions of a slot that is final, in their order.
+    Ordered(Slot, [u8; 32]),
     Finalized(Slot, Option<Value>),
     Revealed(Box<Reveal<S>>),
     Skipped(Slot),
@@ -166,6 +169,9 @@ impl<E: Engine, S: Scheme> Member<E, S> {
                 Err(error) => Effect::Accused(from, error.to_string()),
             },
             prefinal_engine::Effect::Finalized { slot, block } => {
+                if let Some(block) = &block {
+                    self.effect(Effect::Ordered(slot, digest(&block.transactions)));
+                }
                 return self.finalized(now, slot, block.map(|block| block.value));
             }
             prefinal_engine::Effect::Abandoned { view } => {
@@ -312,6 +318,12 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         };
         self.effect(effect);
     }
+}
+
+/// A digest of transactions in their order.
+fn digest(transactions: &[Arc<[u8]>]) -> [u8; 32] {
+    let one = |hash: Sha256, bytes: &Arc<[u8]>| hash.chain_update(Sha256::digest(bytes));
+    transactions.iter().fold(Sha256::new(), one).finalize().into()
 }
 
 /// The path that releases on prefinalization, and this party's secret of it.

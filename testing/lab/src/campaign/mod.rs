@@ -4,6 +4,7 @@
 //! |--------------|-----------------------------------------------------------------------------|
 //! | `draw`       | what happens in an execution, drawn from its seed                             |
 //! | `vice`       | what Byzantine parties do; `forge`: wrong partials                            |
+//! | `corrupt`    | what they do with their engine's messages; `trantor`: with Trantor's           |
 //! | `execution`  | one execution from its beginning to its end                                   |
 //! | `arena`      | any engine with any function: `member`, one party; `account`, what must hold   |
 //! | `permissive` | an engine that does all that Definition 5 allows                              |
@@ -19,7 +20,7 @@
 //! | function | drawn      | engine                                                        |
 //! |----------|------------|---------------------------------------------------------------|
 //! | ideal    | 49 of 50   | permissive 37 of 40; each listed engine one                     |
-//! | real     | 1 of 50    | permissive and each listed engine alike; Jolteon in the whole validator |
+//! | real     | 1 of 50    | permissive and each listed engine alike; Jolteon in the whole validator, Trantor too with a change of committee |
 //!
 //! The properties that must hold are in `account` and [`super::check`]. `execution` checks that
 //! everybody reveals after the network has healed, and how much is kept. Executions run side by side on
@@ -29,6 +30,7 @@ mod account;
 mod arena;
 pub(crate) mod board;
 mod breach;
+mod corrupt;
 mod draw;
 mod execution;
 mod forge;
@@ -38,6 +40,7 @@ pub(crate) mod member;
 mod permissive;
 mod table;
 mod tally;
+mod trantor;
 mod validators;
 mod vice;
 
@@ -53,15 +56,16 @@ use std::time::Duration;
 use ::prefinal_beacon::contract::Rule;
 use ::prefinal_beacon::{Bls, Wvuf};
 use prefinal_sim::Dice;
-use prefinal_weighted_rounding::{Ratio, Stake};
+use prefinal_trantor::Trantor;
+use prefinal_weighted_rounding::Ratio;
 
 use self::board::{Board, Layout};
-use self::draw::Draw;
+use self::draw::{Draw, Stakes};
 pub use self::execution::ExecutionReport;
 use self::forge::Forge;
 use self::ideal::Ideal;
 use self::table::{Game, Table};
-pub use self::tally::{Count, Kind, Tally};
+pub use self::tally::{Certificate, Count, Flaw, Kind, Tally};
 use super::check::Violation;
 use super::committee::Knowledge;
 use crate::failure::Failure;
@@ -126,8 +130,8 @@ pub struct Order {
     pub table: Option<StakeTable>,
     /// The part of the stake that the fast path needs to reconstruct.
     pub fast: Ratio,
-    /// Whether whole validators hand over to a second epoch on the way, with the same committee. With
-    /// other stakes the faulty parties could have too much in one of the epochs.
+    /// Whether whole validators hand over to a second committee on the way: a party leaves, and one that
+    /// has waited joins in its place.
     pub handover: bool,
 }
 
@@ -137,7 +141,6 @@ type Late<T> = OnceLock<Result<T, Failure>>;
 /// All committees, with the keys of every function.
 struct Hall<'a> {
     layouts: &'a [Layout],
-    handover: bool,
     ideal: Vec<Late<Table<Ideal>>>,
     bls: Vec<Late<Real<Bls>>>,
     wvuf: Vec<Late<Real<Wvuf>>>,
@@ -146,38 +149,65 @@ struct Hall<'a> {
 /// Keys that were generated.
 struct Real<S: Forge + Priced> {
     board: Board<S>,
+    /// The same committee on Trantor, if it changes on the way.
+    on_trantor: Late<Board<S, Trantor>>,
     table: Table<S>,
 }
 
-/// What one thread knows of values.
+/// What one thread knows of values, by the number of the committee.
 #[derive(Default)]
 struct Player {
-    bls: BTreeMap<usize, Knowledge<Bls>>,
-    wvuf: BTreeMap<usize, Knowledge<Wvuf>>,
+    bls: Known<Bls>,
+    wvuf: Known<Wvuf>,
+}
+
+struct Known<S: Priced> {
+    jolteon: BTreeMap<usize, Knowledge<S>>,
+    trantor: BTreeMap<usize, Knowledge<S, Trantor>>,
+}
+
+// Derived, it would ask for a default of the scheme.
+impl<S: Priced> Default for Known<S> {
+    fn default() -> Self {
+        Self { jolteon: BTreeMap::new(), trantor: BTreeMap::new() }
+    }
 }
 
 impl<S: Forge + Priced> Real<S> {
-    fn new(layout: &Layout, handover: bool) -> Result<Self, Failure> {
-        let board = Board::new(layout, handover)?;
+    fn new(layout: &Layout) -> Result<Self, Failure> {
+        let board = Board::new(layout)?;
         let table = Table::of_board(&board)?;
-        Ok(Self { board, table })
+        Ok(Self { board, on_trantor: OnceLock::new(), table })
     }
 
     /// What is known of the committee's values goes in, by its number, and comes out.
     fn play(
         &self,
         game: Game,
-        draw: &Draw,
-        known: &mut BTreeMap<usize, Knowledge<S>>,
+        (draw, layout): (&Draw, &Layout),
+        known: &mut Known<S>,
     ) -> Result<ExecutionReport, Failure> {
-        if game.engine != EngineName::Listed(engine::Name::Jolteon) || game.without.is_some() {
+        let (seed, number) = (game.seed, draw.board);
+        match game.engine {
+            EngineName::Listed(engine::Name::Jolteon) if game.without.is_none() => {
+                let knowledge = known.jolteon.remove(&number).unwrap_or_default();
+                let (played, knowledge) = validators::play(seed, draw, &self.board, knowledge)?;
+                known.jolteon.insert(number, knowledge);
+                Ok(played)
+            }
+            EngineName::Listed(engine::Name::Trantor)
+                if game.without.is_none() && layout.changes() =>
+            {
+                let board = self.on_trantor.get_or_init(|| Board::new(layout));
+                let board = board.as_ref().map_err(Failure::bad_input)?;
+                let knowledge = known.trantor.remove(&number).unwrap_or_default();
+                let (played, knowledge) = validators::play(seed, draw, board, knowledge)?;
+                known.trantor.insert(number, knowledge);
+                Ok(played)
+            }
             // The keys are for inputs without a value.
-            return self.table.play(game, draw, false);
+            _ => self.table.play(game, draw, false),
         }
-        let knowledge = known.remove(&draw.board).unwrap_or_default();
-        let (played, knowledge) = validators::play(game.seed, draw, &self.board, knowledge)?;
-        known.insert(draw.board, knowledge);
-        Ok(played)
     }
 }
 
@@ -193,12 +223,12 @@ fn late<'a, T>(
 }
 
 impl<'a> Hall<'a> {
-    fn new(layouts: &'a [Layout], handover: bool) -> Self {
+    fn new(layouts: &'a [Layout]) -> Self {
         fn empty<T>(layouts: &[Layout]) -> Vec<Late<T>> {
             layouts.iter().map(|_| OnceLock::new()).collect()
         }
         let (ideal, bls, wvuf) = (empty(layouts), empty(layouts), empty(layouts));
-        Self { layouts, handover, ideal, bls, wvuf }
+        Self { layouts, ideal, bls, wvuf }
     }
 
     fn play(
@@ -209,23 +239,17 @@ impl<'a> Hall<'a> {
         player: &mut Player,
     ) -> Result<ExecutionReport, Failure> {
         let (layouts, board) = (self.layouts, draw.board);
+        let missing = || Failure::bad_input(format_args!("no committee {board}"));
+        let of = (draw, layouts.get(board).ok_or_else(missing)?);
         match function {
             Function::Ideal => {
                 late(&self.ideal, layouts, board, Table::ideal)?.play(game, draw, true)
             }
             Function::Bls => {
-                late(&self.bls, layouts, board, |layout| Real::new(layout, self.handover))?.play(
-                    game,
-                    draw,
-                    &mut player.bls,
-                )
+                late(&self.bls, layouts, board, Real::new)?.play(game, of, &mut player.bls)
             }
             Function::Wvuf => {
-                late(&self.wvuf, layouts, board, |layout| Real::new(layout, self.handover))?.play(
-                    game,
-                    draw,
-                    &mut player.wvuf,
-                )
+                late(&self.wvuf, layouts, board, Real::new)?.play(game, of, &mut player.wvuf)
             }
         }
     }
@@ -248,13 +272,13 @@ impl Order {
     /// # Errors
     /// If a committee cannot be made.
     pub fn run(&self, watch: &impl Watch) -> Result<(), Failure> {
-        let layouts = Layout::all(self.table.as_ref(), self.fast)?;
+        let layouts = Layout::all(self.table.as_ref(), self.fast, self.handover)?;
         self.play_all(&layouts, watch)
     }
 
     fn play_all(&self, layouts: &[Layout], watch: &impl Watch) -> Result<(), Failure> {
-        let stakes: Vec<Vec<Stake>> = layouts.iter().map(|one| one.stakes().to_vec()).collect();
-        let hall = Hall::new(layouts, self.handover);
+        let stakes: Vec<Stakes> = layouts.iter().map(Layout::stakes).collect();
+        let hall = Hall::new(layouts);
         let (next, over) = (AtomicU64::new(0), AtomicBool::new(false));
         let failed = Mutex::new(Ok(()));
         let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -289,7 +313,7 @@ impl Order {
     fn play_one(
         &self,
         seed: u64,
-        stakes: &[Vec<Stake>],
+        stakes: &[Stakes],
         hall: &Hall<'_>,
         player: &mut Player,
     ) -> Result<((EngineName, Function), ExecutionReport), Failure> {

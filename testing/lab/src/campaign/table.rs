@@ -1,6 +1,7 @@
 //! The keys and engines with which an execution in the arena is played.
 
 use crate::priced::Priced;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use super::EngineName;
 use super::account::Account;
 use super::arena::{Arena, Start};
 use super::board::{Board, KEYS, Layout};
+use super::corrupt::{Conspiracy, Corruptible, members};
 use super::draw::Draw;
 use super::execution::{Bounds, ExecutionReport, ROUND, Stage};
 use super::forge::Forge;
@@ -20,14 +22,14 @@ use super::hand::Hand;
 use super::ideal::Ideal;
 use super::member::Terms;
 use super::permissive::{Permissive, Style, World};
+use crate::committee::Subject;
 use crate::failure::Failure;
 use crate::known::CheckedPartials;
-use crate::legible::ReadableEngine;
 use crate::lives::Lives;
 use crate::seating::Seating;
 use prefinal_engine::{Engine, PastVotes};
 use prefinal_registry::NamedEngine;
-use prefinal_validator::setup::{self, Identity, Setup};
+use prefinal_validator::setup::{self, FIRST, Identity, Setup};
 
 /// Time for an engine whose rounds have grown long, and for a beacon that asks again and again.
 const BOUNDS: Bounds = Bounds { patience: Duration::from_secs(120), events: 500_000 };
@@ -49,6 +51,15 @@ pub(super) struct Game {
     pub(super) without: Option<Rule>,
 }
 
+/// Who plays an execution.
+pub(super) struct Cast<E: Corruptible> {
+    pub(super) start: Start<E>,
+    /// The adversary of the permissive engine.
+    pub(super) world: Option<Arc<Mutex<World>>>,
+    /// What faulty parties do with the engine's messages, if it is not drawn.
+    pub(super) vices: Option<Vec<E::Vice>>,
+}
+
 impl Table<Ideal> {
     /// Tokens for everybody.
     pub(super) fn ideal(layout: &Layout) -> Result<Self, Failure> {
@@ -60,7 +71,7 @@ impl Table<Ideal> {
 
 impl<S: Forge + Priced> Table<S> {
     /// What a key generation gave.
-    pub(super) fn of_board(board: &Board<S>) -> Result<Self, Failure> {
+    pub(super) fn of_board<E: Subject>(board: &Board<S, E>) -> Result<Self, Failure> {
         let identities = board.ground.identities().iter().cloned();
         Ok(Self::new(board.ground.setup(), identities, Hand::of_board(board)?))
     }
@@ -91,7 +102,12 @@ impl<S: Forge> Table<S> {
         })
     }
 
-    fn terms<E: Engine>(
+    /// Engines that are started as validators start them, and vices that are drawn.
+    pub(super) fn cast<E: NamedEngine + Corruptible>(&self) -> Cast<E> {
+        Cast { start: self.start(), world: None, vices: None }
+    }
+
+    pub(super) fn terms<E: Engine>(
         &self,
         binding: Binding,
         declared: Option<u32>,
@@ -112,7 +128,7 @@ impl<S: Forge> Table<S> {
         match engine {
             EngineName::Listed(name) => prefinal_registry::engine_type!(name, E => {
                 let terms = self.terms::<E>(Binding::Slot, E::FAST_ATTEMPT, without)?;
-                self.play_on::<E>(seed, draw, terms, (self.start::<E>(), None))
+                self.play_on::<E>(seed, draw, terms, self.cast())
             }),
             EngineName::Permissive => {
                 let mut style = Style::draw(seed);
@@ -126,36 +142,51 @@ impl<S: Forge> Table<S> {
                 let start: Start<Permissive> = Box::new(move |party, _| {
                     Ok((Permissive::new(party, &told), PastVotes::default()))
                 });
-                self.play_on::<Permissive>(seed, draw, terms, (start, Some(world)))
+                let cast = Cast { start, world: Some(world), vices: None };
+                self.play_on::<Permissive>(seed, draw, terms, cast)
             }
         }
     }
 
-    fn play_on<E: ReadableEngine>(
+    pub(super) fn play_on<E: Corruptible>(
         &self,
         seed: u64,
         draw: &Draw,
         terms: Terms,
-        (start, world): (Start<E>, Option<Arc<Mutex<World>>>),
+        cast: Cast<E>,
     ) -> Result<ExecutionReport, Failure> {
         let committee =
             prefinal_jolteon::Replicas::new(&self.setup.context, self.setup.members.clone());
         let committee = committee.map_err(Failure::bad_input)?;
         let parties = (0..).map(Party::new).take(self.setup.members.len());
+        let seating = Seating::new(parties.chain(draw.twins()));
+        let conspiracy = Conspiracy::<E>::new(
+            (seed, draw),
+            &self.identities,
+            seating.clone(),
+            vec![members(&self.setup)],
+            cast.vices,
+        );
+        let told = Rc::clone(&conspiracy);
         let host = Arena::<E, S> {
             terms: terms.clone(),
             hand: Arc::clone(&self.hand),
-            start,
-            seating: Seating::new(parties.chain(draw.twins())),
+            start: cast.start,
+            seating,
             faulty: draw.faulty().into_iter().collect(),
             blocks: *committee.context(),
-            world,
+            world: cast.world,
             memo: E::Memo::default(),
             known: CheckedPartials::default(),
             broken: None,
             lives: Lives::default(),
+            ear: Box::new(move |at, from, message| told.hear(at, from, (FIRST, message))),
         };
         let mut stage = Stage::new(seed, draw, host, self.bounds)?;
+        stage.corrupt_engines(|party, tally| conspiracy.rules(party, tally))?;
+        if E::LOADED {
+            stage.load().map_err(Failure::bad_input)?;
+        }
         let outcome = stage.run().and_then(|()| {
             let host = stage.simulation.host();
             let account = Account {
@@ -185,7 +216,7 @@ mod tests {
         let stakes = vec![Stake::new(1); 4];
         let layout = Layout::new(stakes.clone(), Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
         let mut table = Table::ideal(&layout).unwrap();
-        let draw = Draw::new(1, &[stakes]);
+        let draw = Draw::new(1, &[super::super::draw::Stakes::from(&*stakes)]);
         let game = Game { seed: 1, engine: EngineName::Permissive, without: None };
         let play = |table: &Table<Ideal>| -> Result<Summary, Violation> {
             table.play(game, &draw, true).unwrap().outcome

@@ -36,6 +36,89 @@ pub enum Kind {
     Loss,
     /// A clock that jumps ahead or back.
     Leap,
+    /// Two blocks for one height, or votes for both.
+    Equivocation,
+    /// A certificate that proves nothing.
+    False(Certificate, Flaw),
+    /// A view change or a new view that hides what was prepared.
+    Hidden,
+    /// A vote or an acknowledgement whose signature is on something else.
+    BadSignature,
+    /// Batches kept from all but those that certify them.
+    BatchWithheld,
+    /// Requests for blocks, batches or decisions that get no answer.
+    AnswerWithheld,
+    /// Answers with something else than what was asked for.
+    FalseAnswer,
+    /// Proposals that leave as late as possible.
+    LateProposal,
+    /// A view that an honest party has given up.
+    GaveUp,
+    /// A party that has the keys of a next committee.
+    Handover,
+    /// A faulty party that honest ones have two contradicting statements of.
+    FoundContradiction,
+    /// A faulty party that honest ones have caught with a false certificate.
+    FoundForgery,
+    /// A faulty party that honest ones have caught with a bad signature.
+    FoundSignature,
+    /// A faulty party whose messages are malformed: too little stake, something hidden, another block.
+    FoundMalformed,
+}
+
+/// What a false certificate claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certificate {
+    /// That a batch is available.
+    Availability,
+    /// That a value is prepared in a view.
+    Prepared,
+    /// That a quorum asks for a view.
+    Change,
+    /// That a value is decided.
+    Committed,
+}
+
+/// What is wrong with a false certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Flaw {
+    /// It names everybody as signers, and the signature is one party's.
+    Signature,
+    /// It is signed by all that it names, and their stake does not suffice.
+    Stake,
+    /// A quorum has signed, but another statement.
+    Statement,
+}
+
+impl Kind {
+    /// Whether it is not done to an execution, but found out by honest parties.
+    #[must_use]
+    pub const fn is_finding(self) -> bool {
+        matches!(
+            self,
+            Self::GaveUp
+                | Self::Handover
+                | Self::FoundContradiction
+                | Self::FoundForgery
+                | Self::FoundSignature
+                | Self::FoundMalformed
+        )
+    }
+
+    /// What an accusation shows of a faulty party, from its text.
+    pub(super) fn found(fault: &str) -> Option<Self> {
+        if fault.starts_with("contradiction") {
+            Some(Self::FoundContradiction)
+        } else if fault.starts_with("forged certificate") {
+            Some(Self::FoundForgery)
+        } else if fault.starts_with("bad signature") {
+            Some(Self::FoundSignature)
+        } else if fault.starts_with("malformed message") {
+            Some(Self::FoundMalformed)
+        } else {
+            None
+        }
+    }
 }
 
 /// How often each was done.
@@ -75,15 +158,25 @@ impl Tally {
         self.0.iter().map(|(kind, count)| (*kind, *count))
     }
 
+    /// How often it was done.
+    #[must_use]
+    pub fn count(&self, kind: Kind) -> Count {
+        self.0.get(&kind).copied().unwrap_or_default()
+    }
+
     /// How often anything was done.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.0.values().map(|count| count.times).fold(0, u64::saturating_add)
+        let done = self.0.iter().filter(|(kind, _)| !kind.is_finding());
+        done.map(|(_, count)| count.times).fold(0, u64::saturating_add)
     }
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::False(certificate, flaw) = self {
+            return write!(f, "false {certificate} certificates: {flaw}");
+        }
         f.write_str(match self {
             Self::Twins => "twins: letters kept from the other half",
             Self::TwoFaced => "two partials for one slot",
@@ -100,6 +193,41 @@ impl fmt::Display for Kind {
             Self::Partition => "partitions, healed",
             Self::Loss => "letters lost on the way",
             Self::Leap => "clocks set",
+            Self::Equivocation => "second blocks for one height, and votes for them",
+            Self::False(..) => "false certificates",
+            Self::Hidden => "view changes that hide what was prepared",
+            Self::BadSignature => "votes and acknowledgements signed wrongly",
+            Self::BatchWithheld => "batches kept from all but their signers",
+            Self::AnswerWithheld => "requests left unanswered",
+            Self::FalseAnswer => "requests answered with something else",
+            Self::LateProposal => "proposals as late as possible",
+            Self::GaveUp => "seen: views given up",
+            Self::Handover => "seen: parties with keys of a next committee",
+            Self::FoundContradiction => "found: contradictions, with evidence",
+            Self::FoundForgery => "found: false certificates",
+            Self::FoundSignature => "found: bad signatures",
+            Self::FoundMalformed => "found: malformed messages",
+        })
+    }
+}
+
+impl fmt::Display for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Availability => "availability",
+            Self::Prepared => "prepared",
+            Self::Change => "view-change",
+            Self::Committed => "commit",
+        })
+    }
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Signature => "wrong signature",
+            Self::Stake => "too little stake",
+            Self::Statement => "another statement",
         })
     }
 }

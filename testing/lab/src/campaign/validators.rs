@@ -1,36 +1,45 @@
-//! Whole validators on Jolteon, with real keys. Key generation ran before, and an execution continues
-//! from its disks.
+//! Whole validators on Jolteon or Trantor, with real keys. Key generation ran before, and an execution
+//! continues from its disks.
 
 use crate::priced::Priced;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use prefinal_crypto_core::access::Party;
-use prefinal_jolteon::Jolteon;
+use prefinal_engine::Engine;
 use prefinal_sim::Seat;
 
 use super::board::Board;
+use super::corrupt::{Conspiracy, Corruptible};
 use super::draw::Draw;
-use super::execution::{Bounds, ExecutionReport, MemoryUse, Place, Playable, ROUND, Stage, WORK};
+use super::execution::{
+    Bounds, ExecutionReport, Finding, MemoryUse, Place, Playable, ROUND, Stage, WORK,
+};
 use super::forge::Forge;
+use super::vice::Junk;
 use crate::check::Trial;
-use crate::committee::{Knowledge, Observation, Prices, ValidatorHost};
+use crate::committee::{Knowledge, Observation, Prices, Subject, ValidatorHost};
 use crate::failure::Failure;
+use crate::legible::Act;
 use crate::seating::Seating;
 use prefinal_validator::setup::{Algorithm, FIRST, Setup};
-use prefinal_validator::{Input, Message, Validator};
+use prefinal_validator::{Input, Message, Record, Validator};
 
 /// Rounds double their time while they fail, so that a party may be far behind.
 const BOUNDS: Bounds = Bounds { patience: Duration::from_secs(300), events: 2_000_000 };
 
-impl<S: Forge + Priced> Playable for ValidatorHost<S> {
+impl<S: Forge + Priced, E: Corruptible + Subject> Playable for ValidatorHost<S, E>
+where
+    <E as Engine>::Message: Junk,
+{
     type Scheme = S;
 
     fn seating(&self) -> &Seating {
         self.seating()
     }
 
-    fn kept(machine: &Validator<S, Jolteon>) -> Option<MemoryUse> {
+    fn kept(machine: &Validator<S, E>) -> Option<MemoryUse> {
         machine.beacon().map(MemoryUse::by)
     }
 
@@ -43,10 +52,20 @@ impl<S: Forge + Priced> Playable for ValidatorHost<S> {
         })
     }
 
-    fn whisper(from: Party, bytes: Vec<u8>) -> Input<S, Jolteon> {
-        let transactions = vec![prefinal_jolteon::Transaction::new(bytes)];
-        let message = Message::Engine(FIRST, prefinal_jolteon::Message::Transactions(transactions));
-        Input::Received { from, message }
+    fn finding(event: &Observation<S>) -> Option<Finding<'_>> {
+        match event {
+            Observation::Accused(party, fault) => Some(Finding::Accused(*party, fault)),
+            Observation::Act(_, Act::GaveUp(_)) => Some(Finding::GaveUp),
+            Observation::Ready { epoch, .. } if *epoch > FIRST => Some(Finding::Handover),
+            _ => None,
+        }
+    }
+
+    fn whisper(from: Party, bytes: Vec<u8>) -> Input<S, E> {
+        match E::passed_on(bytes.clone()) {
+            Some(message) => Input::Received { from, message: Message::Engine(FIRST, message) },
+            None => Input::Submit(bytes),
+        }
     }
 
     fn broken(&self) -> Option<String> {
@@ -55,28 +74,60 @@ impl<S: Forge + Priced> Playable for ValidatorHost<S> {
 }
 
 /// Plays one execution. What is known of the board's values goes in and comes out.
-pub(super) fn play<S: Forge + Priced>(
+pub(super) fn play<S: Forge + Priced, E: Corruptible + Subject>(
     seed: u64,
     draw: &Draw,
-    board: &Board<S>,
-    knowledge: Knowledge<S>,
-) -> Result<(ExecutionReport, Knowledge<S>), Failure> {
+    board: &Board<S, E>,
+    knowledge: Knowledge<S, E>,
+) -> Result<(ExecutionReport, Knowledge<S, E>), Failure>
+where
+    <E as Engine>::Message: Junk,
+{
     play_as(seed, draw, board, (board.ground.setup().clone(), knowledge))
 }
 
-fn play_as<S: Forge + Priced>(
+fn play_as<S: Forge + Priced, E: Corruptible + Subject>(
     seed: u64,
     draw: &Draw,
-    board: &Board<S>,
-    (mut setup, knowledge): (Setup, Knowledge<S>),
-) -> Result<(ExecutionReport, Knowledge<S>), Failure> {
+    board: &Board<S, E>,
+    (mut setup, knowledge): (Setup, Knowledge<S, E>),
+) -> Result<(ExecutionReport, Knowledge<S, E>), Failure>
+where
+    <E as Engine>::Message: Junk,
+{
     setup.fast_after = if board.algorithm == Algorithm::Slow { u64::MAX } else { 0 };
     setup.timeout = ROUND;
-    let host = ValidatorHost::<S>::new(Arc::clone(&board.ground), setup, Prices::Flat(WORK))
+    let mut host = ValidatorHost::<S, E>::new(Arc::clone(&board.ground), setup, Prices::Flat(WORK))
         .map_err(Failure::bad_input)?
         .knowing(Some(knowledge))
         .with_twins(draw.twins());
+    for (number, disk) in (0..).zip(&board.disks) {
+        // Slots of a fast engine may be final before the last party has its keys.
+        if disk.iter().any(is_of_beacon) {
+            for seat in host.seating().clone().seats_of(Party::new(number)) {
+                host.has_lived(seat);
+            }
+        }
+    }
+    let seating = host.seating().clone();
+    let conspiracy = Conspiracy::<E>::new(
+        (seed, draw),
+        board.ground.identities(),
+        seating.clone(),
+        board.committees.clone(),
+        None,
+    );
+    let told = Rc::clone(&conspiracy);
+    host.watch = Some(Box::new(move |_, at, from, message| {
+        if let Message::Engine(epoch, message) = message {
+            told.hear(seating.party(at), seating.party(from), (*epoch, message));
+        }
+    }));
     let mut stage = Stage::new(seed, draw, host, BOUNDS)?;
+    stage.corrupt_engines(|party, tally| conspiracy.rules(party, tally))?;
+    if E::LOADED {
+        stage.load().map_err(Failure::bad_input)?;
+    }
     for seat in (0..stage.simulation.host().seats()).map(Seat::new) {
         let disk = board.disks.get(stage.simulation.host().party(seat).index());
         let disk = disk.into_iter().flatten().cloned();
@@ -99,27 +150,31 @@ fn play_as<S: Forge + Priced>(
     Ok((played, knowledge.for_next_run()))
 }
 
+const fn is_of_beacon<R>(record: &Record<R>) -> bool {
+    use prefinal_validator::participant::Record::{Abandoned, Beacon};
+    matches!(record, Record::Participant(Beacon(..) | Abandoned(_)))
+}
+
 #[cfg(test)]
 mod tests {
     use ::prefinal_beacon::Bls;
     use prefinal_weighted_rounding::{Ratio, Stake};
 
     use super::super::board::Layout;
+    use super::super::tally::Kind;
     use super::super::vice::Vice;
     use super::*;
     use crate::check::{Summary, Violation};
+    use prefinal_jolteon::Jolteon;
     use prefinal_protocol::Instant;
+    use prefinal_trantor::Trantor;
 
     const FOUR: [u128; 4] = [1; 4];
 
     fn board() -> Board<Bls> {
-        board_with(false)
-    }
-
-    fn board_with(handover: bool) -> Board<Bls> {
         let stakes = FOUR.map(Stake::new).to_vec();
         let layout = Layout::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
-        Board::new(&layout, handover).unwrap()
+        Board::new(&layout).unwrap()
     }
 
     /// Equal links, nothing but these vices.
@@ -167,7 +222,7 @@ mod tests {
     fn refused_beacons_are_a_violation_and_make_no_board() {
         let stakes = [40, 30, 20, 10].map(Stake::new).to_vec();
         let mut layout = Layout::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
-        let board = Board::<Bls>::new(&layout, false).unwrap();
+        let board = Board::<Bls>::new(&layout).unwrap();
         let setup = board.ground.setup();
         let setup = setup.with_shape(prefinal_fixture::of_no_stakes(setup.keygen.shape())).unwrap();
         let shape = setup.keygen.shape().clone();
@@ -176,24 +231,34 @@ mod tests {
         let Violation::Liveness(why) = violation else { unreachable!("{violation}") };
         assert!(why.contains("the beacon refuses its configuration"), "{why}");
         layout.plan.shape = shape;
-        let failure = Board::<Bls>::new(&layout, false).map(drop).unwrap_err();
+        let failure = Board::<Bls>::new(&layout).map(drop).unwrap_err();
         assert!(matches!(failure, Failure::BadInput(_)), "{failure}");
     }
 
-    /// How many values a long calm execution has, and the last epoch.
-    #[test]
-    fn a_committee_hands_over_on_the_way() {
-        let board = board_with(true);
-        let setup = board.ground.setup().clone();
-        let host = ValidatorHost::<Bls>::new(Arc::clone(&board.ground), setup, Prices::FREE);
+    /// The last party leaves, and one that has waited joins.
+    fn a_committee_hands_over_on_the_way<E: Corruptible + Subject>()
+    where
+        <E as Engine>::Message: Junk,
+    {
+        let stakes = FOUR.map(Stake::new).to_vec();
+        let layout = Layout::changing(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
+        let board = Board::<Bls, E>::new(&layout).unwrap();
         let long = Draw { heals: Instant::at(Duration::from_secs(6)), ..draw([]) };
-        let mut stage = Stage::new(1, &long, host.unwrap(), BOUNDS).unwrap();
-        for (seat, disk) in (0..).map(Seat::new).zip(&board.disks) {
-            stage.simulation.load(seat, disk.clone()).unwrap();
-        }
-        stage.run().unwrap();
-        let epoch = |seat| stage.simulation.machine(Seat::new(seat)).map(Validator::epoch);
-        assert!((0..4).all(|seat| epoch(seat) == Some(FIRST.next())), "{:?}", epoch(0));
+        let (played, _) = play(1, &long, &board, Knowledge::default()).unwrap();
+        assert!(played.outcome.is_ok(), "{:?}", played.outcome);
+        // Those that stay, and the one that joins.
+        let through = played.tally.count(Kind::Handover).times;
+        assert!(through >= 4, "{through}");
+    }
+
+    #[test]
+    fn a_committee_hands_over_on_jolteon() {
+        a_committee_hands_over_on_the_way::<Jolteon>();
+    }
+
+    #[test]
+    fn a_committee_hands_over_on_trantor() {
+        a_committee_hands_over_on_the_way::<Trantor>();
     }
 
     #[test]

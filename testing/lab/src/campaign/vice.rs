@@ -17,7 +17,6 @@
 //! each consistent with what its half of the world saw. `Twins` and `Forget` are not rules: they are
 //! set up in `execution`.
 
-use crate::priced::Priced;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -29,13 +28,14 @@ use prefinal_jolteon::Jolteon;
 use prefinal_protocol::Instant;
 use prefinal_sim::rule::{Letter, Rule, Scene};
 use prefinal_sim::{Chance, Dice, Seat};
+use prefinal_trantor::Trantor;
 
 use super::forge::Forge;
 use super::tally::{Kind, Tally};
 use crate::legible::ReadableEngine;
-use crate::machine::MessageOf;
 use prefinal_crypto_core::context::EpochId;
 use prefinal_validator::Message;
+use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::FIRST;
 
 /// Letters that a replaying party remembers.
@@ -92,7 +92,25 @@ pub(super) trait Mail<S: Scheme>: Clone + 'static {
     fn junk(epoch: EpochId, dice: &mut Dice) -> Option<Self>;
 }
 
-impl<S: Priced> Mail<S> for Arc<MessageOf<S>> {
+/// Messages of an engine that whole validators run in a campaign.
+pub(super) trait Junk: Clone + 'static {
+    /// One that says nothing.
+    fn junk(dice: &mut Dice) -> Option<Self>;
+}
+
+impl Junk for prefinal_jolteon::Message {
+    fn junk(dice: &mut Dice) -> Option<Self> {
+        Jolteon::junk(dice)
+    }
+}
+
+impl Junk for prefinal_trantor::Message {
+    fn junk(dice: &mut Dice) -> Option<Self> {
+        Trantor::junk(dice)
+    }
+}
+
+impl<S: KeyedScheme, T: Junk> Mail<S> for Arc<Message<S, T>> {
     fn beacon(&self) -> Option<&::prefinal_beacon::Message<S>> {
         match &**self {
             Message::Beacon(_, message) => Some(message),
@@ -112,7 +130,7 @@ impl<S: Priced> Mail<S> for Arc<MessageOf<S>> {
     }
 
     fn junk(epoch: EpochId, dice: &mut Dice) -> Option<Self> {
-        Jolteon::junk(dice).map(|message| Self::new(Message::Engine(epoch, message)))
+        T::junk(dice).map(|message| Self::new(Message::Engine(epoch, message)))
     }
 }
 

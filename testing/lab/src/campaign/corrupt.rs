@@ -1,0 +1,226 @@
+//! What faulty parties do with the messages of their engine: rules that know the engine and its keys.
+//!
+//! They are drawn apart from the script, so that an execution has the same script with every engine.
+//! Faulty parties act together: they share their keys, and what each of them has heard.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ::prefinal_beacon::Scheme;
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::PublicKey;
+use prefinal_crypto_core::context::{Context, EpochId};
+use prefinal_crypto_core::verified::Verified;
+use prefinal_engine::{Engine, Member};
+use prefinal_jolteon::Jolteon;
+use prefinal_malachite::Malachite;
+use prefinal_protocol::Instant;
+use prefinal_sim::rule::Rule;
+use prefinal_validator::Message;
+use prefinal_validator::scheme::KeyedScheme;
+use prefinal_validator::setup::{FIRST, Identity, Setup};
+
+use super::draw::Draw;
+use super::member::Post;
+use super::permissive::Permissive;
+use super::tally::Tally;
+use crate::legible::ReadableEngine;
+use crate::seating::Seating;
+
+/// A message between parties that may hold one of the engine's.
+pub(super) trait Envelope<T>: Clone + 'static {
+    /// The engine's message, and the epoch that it is of.
+    fn engine(&self) -> Option<(EpochId, &T)>;
+
+    /// A message of the engine.
+    fn of_engine(epoch: EpochId, message: T) -> Self;
+}
+
+impl<E: Engine, S: Scheme> Envelope<E::Message> for Arc<Post<E, S>> {
+    fn engine(&self) -> Option<(EpochId, &E::Message)> {
+        match &**self {
+            Post::Engine(message) => Some((FIRST, message)),
+            Post::Beacon(_) => None,
+        }
+    }
+
+    fn of_engine(_: EpochId, message: E::Message) -> Self {
+        Self::new(Post::Engine(message))
+    }
+}
+
+impl<S: KeyedScheme, T: 'static> Envelope<T> for Arc<Message<S, T>> {
+    fn engine(&self) -> Option<(EpochId, &T)> {
+        match &**self {
+            Message::Engine(epoch, message) => Some((*epoch, message)),
+            Message::Beacon(..) | Message::Ask { .. } | Message::Final { .. } => None,
+        }
+    }
+
+    fn of_engine(epoch: EpochId, message: T) -> Self {
+        Self::new(Message::Engine(epoch, message))
+    }
+}
+
+/// A committee: its context, and its members with the stake that they have there.
+pub(super) type Members = (Context, Vec<Member<Verified<PublicKey>>>);
+
+/// The faulty parties of an execution, and what they know together.
+pub(super) struct Conspiracy<E: Corruptible> {
+    pub(super) seed: u64,
+    /// The faulty parties with their keys.
+    pub(super) faulty: BTreeMap<Party, Arc<Identity>>,
+    pub(super) seating: Seating,
+    pub(super) committees: BTreeMap<EpochId, E::Committee>,
+    pub(super) overheard: RefCell<E::Overheard>,
+    /// What each of them does, if it is not drawn.
+    pub(super) given: Option<Vec<E::Vice>>,
+    pub(super) heals: Instant,
+}
+
+impl<E: Corruptible> Conspiracy<E> {
+    /// The faulty parties of this script, in these committees. What they do is drawn from the seed, unless
+    /// it is given.
+    pub(super) fn new(
+        (seed, draw): (u64, &Draw),
+        identities: &[Arc<Identity>],
+        seating: Seating,
+        committees: Vec<Members>,
+        given: Option<Vec<E::Vice>>,
+    ) -> Rc<Self> {
+        let (faulty, heals) = (draw.faulty(), draw.heals);
+        let own = identities.iter().filter(|one| faulty.contains(&one.me));
+        let committees = committees.into_iter().filter_map(|(context, members)| {
+            Some((context.epoch, E::committee(&context, members)?))
+        });
+        Rc::new(Self {
+            seed,
+            faulty: own.map(|one| (one.me, Arc::clone(one))).collect(),
+            seating,
+            committees: committees.collect(),
+            overheard: RefCell::default(),
+            given,
+            heals,
+        })
+    }
+
+    /// What a faulty party does with the engine's messages.
+    pub(super) fn rules<M: Envelope<E::Message>>(
+        self: &Rc<Self>,
+        me: Party,
+        tally: &Rc<RefCell<Tally>>,
+    ) -> Rules<M> {
+        let vices = self.given.clone().unwrap_or_else(|| E::draw(self, me));
+        let rules = vices.into_iter().map(|vice| E::rule(vice, self, me, tally));
+        rules.collect()
+    }
+
+    /// Takes note of a message that a faulty party gets from an honest one.
+    pub(super) fn hear(&self, at: Party, from: Party, (epoch, message): (EpochId, &E::Message)) {
+        if self.faulty.contains_key(&at) && !self.faulty.contains_key(&from) {
+            E::overhear(&mut self.overheard.borrow_mut(), from, (epoch, message));
+        }
+    }
+}
+
+/// The committee of a set-up.
+pub(super) fn members(setup: &Setup) -> Members {
+    (setup.context, setup.members.clone())
+}
+
+/// Rules of one seat.
+pub(super) type Rules<M> = Vec<Box<dyn Rule<M>>>;
+
+/// An engine whose own messages faulty parties may tamper with.
+pub(super) trait Corruptible: ReadableEngine {
+    /// What statements of a committee are checked with.
+    type Committee;
+
+    /// What faulty parties have heard.
+    type Overheard: Default;
+
+    /// Something that a faulty party does with the engine's messages.
+    type Vice: Clone;
+
+    /// Whether parties get transactions on the way, because the engine's vices are about them.
+    const LOADED: bool = false;
+
+    /// A committee as the engine knows it.
+    fn committee(_: &Context, _: Vec<Member<Verified<PublicKey>>>) -> Option<Self::Committee> {
+        None
+    }
+
+    /// Takes note of an honest party's message.
+    fn overhear(_: &mut Self::Overheard, _: Party, _: (EpochId, &Self::Message)) {}
+
+    /// What a faulty party does, drawn from the seed.
+    fn draw(_: &Conspiracy<Self>, _: Party) -> Vec<Self::Vice> {
+        Vec::new()
+    }
+
+    /// The rule of a faulty party that does this.
+    fn rule<M: Envelope<Self::Message>>(
+        vice: Self::Vice,
+        conspiracy: &Rc<Conspiracy<Self>>,
+        me: Party,
+        tally: &Rc<RefCell<Tally>>,
+    ) -> Box<dyn Rule<M>>;
+
+    /// A peer's message with this transaction, if the engine passes transactions on.
+    fn passed_on(_: Vec<u8>) -> Option<Self::Message> {
+        None
+    }
+}
+
+impl Corruptible for Jolteon {
+    type Committee = ();
+    type Overheard = ();
+    type Vice = Infallible;
+
+    fn rule<M: Envelope<Self::Message>>(
+        vice: Infallible,
+        _: &Rc<Conspiracy<Self>>,
+        _: Party,
+        _: &Rc<RefCell<Tally>>,
+    ) -> Box<dyn Rule<M>> {
+        match vice {}
+    }
+
+    fn passed_on(bytes: Vec<u8>) -> Option<Self::Message> {
+        let transactions = vec![prefinal_jolteon::Transaction::new(bytes)];
+        Some(prefinal_jolteon::Message::Transactions(transactions))
+    }
+}
+
+impl Corruptible for Malachite {
+    type Committee = ();
+    type Overheard = ();
+    type Vice = Infallible;
+
+    fn rule<M: Envelope<Self::Message>>(
+        vice: Infallible,
+        _: &Rc<Conspiracy<Self>>,
+        _: Party,
+        _: &Rc<RefCell<Tally>>,
+    ) -> Box<dyn Rule<M>> {
+        match vice {}
+    }
+}
+
+impl Corruptible for Permissive {
+    type Committee = ();
+    type Overheard = ();
+    type Vice = Infallible;
+
+    fn rule<M: Envelope<Self::Message>>(
+        vice: Infallible,
+        _: &Rc<Conspiracy<Self>>,
+        _: Party,
+        _: &Rc<RefCell<Tally>>,
+    ) -> Box<dyn Rule<M>> {
+        match vice {}
+    }
+}

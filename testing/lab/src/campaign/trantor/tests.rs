@@ -1,0 +1,99 @@
+//! One vice at a time, in an execution without accidents.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+use ::prefinal_beacon::Binding;
+use prefinal_engine::Engine;
+use prefinal_sim::Network;
+use prefinal_validator::setup::Algorithm;
+use prefinal_weighted_rounding::{Ratio, Stake};
+
+use super::super::board::Layout;
+use super::super::draw::Draw;
+use super::super::table::{Cast, Table};
+use super::*;
+use crate::check::Summary;
+
+const DELAY: Duration = Duration::from_millis(40);
+
+/// What is done, seen and found if party 0 of these does this, and then how many slots have values.
+fn play(stakes: &[u128], vice: Vice) -> (Tally, Summary) {
+    let stakes: Vec<Stake> = stakes.iter().map(|one| Stake::new(*one)).collect();
+    let layout = Layout::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
+    let table = Table::ideal(&layout).unwrap();
+    let draw = Draw {
+        board: 0,
+        vices: [(Party::new(0), Vec::new())].into(),
+        network: Network::constant(DELAY),
+        lossy: false,
+        partitions: 0,
+        crashes: Vec::new(),
+        stumbles: Vec::new(),
+        leaps: Vec::new(),
+        heals: Instant::at(Duration::from_secs(4)),
+    };
+    let terms = table.terms::<Trantor>(Binding::Slot, Trantor::FAST_ATTEMPT, None).unwrap();
+    let cast = Cast { vices: Some(vec![vice]), ..table.cast() };
+    let played = table.play_on::<Trantor>(1, &draw, terms, cast).unwrap();
+    (played.tally, played.outcome.unwrap())
+}
+
+fn seats(numbers: &[u32]) -> BTreeSet<Seat> {
+    numbers.iter().copied().map(Seat::new).collect()
+}
+
+#[test]
+fn a_leader_that_proposes_late_is_not_given_up_and_one_that_is_too_late_is() {
+    let late = |late| play(&[1; 4], Vice::Straggle { late }).0;
+    let tally = late(ROUND - DELAY * 5);
+    assert!(tally.count(Kind::LateProposal).times > 10, "{tally:?}");
+    assert_eq!(tally.count(Kind::GaveUp).times, 0, "{tally:?}");
+    assert!(late(ROUND + DELAY).count(Kind::GaveUp).times > 0);
+}
+
+#[test]
+fn a_leader_that_shows_two_blocks_is_convicted_if_one_party_sees_both() {
+    for both in [true, false] {
+        let (tally, _) = play(&[1; 4], Vice::Equivocate { fooled: seats(&[1]), both });
+        assert!(tally.count(Kind::Equivocation).times > 0, "{tally:?}");
+        assert_eq!(tally.count(Kind::FoundContradiction).times, u64::from(both), "{tally:?}");
+    }
+}
+
+/// Each for itself, so that each check is missed.
+#[test]
+fn false_certificates_are_found() {
+    for flaw in FLAWS {
+        let found = match flaw {
+            Flaw::Stake => Kind::FoundMalformed,
+            Flaw::Signature | Flaw::Statement => Kind::FoundForgery,
+        };
+        let views = VIEWS.map(|of| (of, Vice::FalseVotes { of: vec![of], flaws: vec![flaw] }));
+        let batch = (Certificate::Availability, Vice::FalseAvailability { flaws: vec![flaw] });
+        for (certificate, vice) in views.into_iter().chain([batch]) {
+            let (tally, _) = play(&[1; 4], vice);
+            let kind = Kind::False(certificate, flaw);
+            assert!(tally.count(kind).times > 0, "{kind}: {tally:?}");
+            // Without accidents everybody has decided what a quorum has prepared, and looks at no proof of it.
+            if (certificate, flaw) == (Certificate::Committed, Flaw::Statement) {
+                continue;
+            }
+            assert_eq!(tally.count(found).times, 1, "{kind}: {tally:?}");
+        }
+    }
+}
+
+#[test]
+fn bad_signatures_are_found() {
+    let (tally, _) = play(&[1; 4], Vice::BadSignatures);
+    assert!(tally.count(Kind::BadSignature).times > 10, "{tally:?}");
+    assert_eq!(tally.count(Kind::FoundSignature).times, 1, "{tally:?}");
+}
+
+/// Party 0 gives its batches to party 1 alone: that is more than a third of the stake. All others get them
+/// from party 1.
+#[test]
+fn batches_that_one_honest_party_has_reach_everybody() {
+    let (tally, summary) = play(&[1; 4], Vice::Hoard { to: seats(&[1]) });
+    assert!(tally.count(Kind::BatchWithheld).times > 0, "{tally:?}");
+    assert!(summary.slots > 20, "{summary:?}");
+}
