@@ -29,13 +29,7 @@ use prefinal_rows::{CaseRows, OURS, Options, Sheet};
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
-    match run(&Options::from_command_line()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    prefinal_rows::exit_code(run(&Options::from_command_line()))
 }
 
 fn run(options: &Options) -> Outcome<()> {

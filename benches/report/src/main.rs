@@ -28,13 +28,7 @@ struct Options {
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    prefinal_rows::exit_code(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Outcome<()> {

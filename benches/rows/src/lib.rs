@@ -10,8 +10,8 @@
 //!
 //! | module      | what                                                        |
 //! |-------------|-------------------------------------------------------------|
-//! | [`options`] | `--csv FILE` and `--quick`, names of rows                   |
-//! | [`clock`]   | processor time of one thread; the least of several samples  |
+//! | [`options`] | `--csv FILE` and `--quick`, names of rows; how a program ends |
+//! | [`clock`]   | processor time of a thread or of all; the least of several samples |
 //! | [`row`]     | [`Row`], and files of them                                  |
 //! | [`sheet`]   | rows as they are measured; the table for the terminal       |
 //!
@@ -43,6 +43,6 @@ pub mod row;
 pub mod sheet;
 
 pub use clock::{Clock, Meter};
-pub use options::Options;
+pub use options::{Options, exit_code};
 pub use row::{Row, RowsError, read, write};
 pub use sheet::{CaseRows, Implementation, LIMIT, OURS, Sheet, VERSION};

@@ -1,7 +1,8 @@
 //! `--csv FILE` and `--quick`, the same in every program; some also know their rows by name.
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::PathBuf;
-use std::process::exit;
+use std::process::{ExitCode, exit};
 
 /// What a program below `benches/` can be asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,6 +11,17 @@ pub struct Options {
     pub csv: Option<PathBuf>,
     /// Fewer samples and fewer cases.
     pub quick: bool,
+}
+
+/// How a program ends: with success, or with a failure that is printed.
+pub fn exit_code(outcome: Result<(), impl Display>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 const USAGE: &str = "\

@@ -46,11 +46,5 @@ fn main() -> ExitCode {
         signing::wvuf(&mut gauge, shares);
         signing::threshold(&mut gauge, shares);
     }
-    match gauge.finish(&options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    prefinal_rows::exit_code(gauge.finish(&options))
 }

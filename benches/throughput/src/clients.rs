@@ -44,7 +44,7 @@ impl Clients {
         }
     }
 
-    /// All clients.
+    /// The clients of this replica, by their places.
     pub(crate) fn all(&self) -> Vec<u32> {
         (0..).zip(&self.turns).map(|(client, _)| client).collect()
     }

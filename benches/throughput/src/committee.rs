@@ -19,7 +19,7 @@ use rand_core::{Rng, SeedableRng};
 use crate::Outcome;
 use crate::ledger::Ledger;
 
-/// Number of replicas.
+/// Replicas of the committee, each a task of this process.
 pub(crate) const SIZE: u32 = 4;
 /// Bytes of a transaction, beside its client's name and number.
 pub(crate) const PAYLOAD: u16 = 512;
@@ -49,7 +49,7 @@ pub(crate) fn parameters() -> String {
     )
 }
 
-/// All parties.
+/// The parties of the committee, from the first on.
 pub(crate) fn parties() -> impl DoubleEndedIterator<Item = Party> {
     (0..SIZE).map(Party::new)
 }

@@ -55,13 +55,7 @@ const CLIENTS: [u32; 5] = [1, 16, 128, 512, 2048];
 const FEW_CLIENTS: [u32; 2] = [16, 512];
 
 fn main() -> ExitCode {
-    match run(&Options::from_command_line()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    prefinal_rows::exit_code(run(&Options::from_command_line()))
 }
 
 fn run(options: &Options) -> Outcome<()> {

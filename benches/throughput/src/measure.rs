@@ -3,6 +3,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use prefinal_lab::waits::Waits;
 use prefinal_rows::Clock;
 use tokio::time::Instant;
 
@@ -98,8 +99,7 @@ pub(crate) struct Point {
     span: Duration,
     traffic: Traffic,
     costs: Costs,
-    /// From the shortest to the longest.
-    waits: Vec<Duration>,
+    waits: Waits,
     /// Heights that were left empty, in the whole run.
     pub(crate) skipped: u64,
     /// Checkpoints that were certified, in the whole run.
@@ -110,8 +110,7 @@ pub(crate) struct Point {
 
 impl Point {
     /// The difference between two samples, with the waits that ended between them.
-    pub(crate) fn new(before: &Sample, after: &Sample, mut waits: Vec<Duration>) -> Self {
-        waits.sort_unstable();
+    pub(crate) fn new(before: &Sample, after: &Sample, waits: Waits) -> Self {
         let Traffic { frames, datagrams } = before.traffic;
         Self {
             transactions: after.delivered.saturating_sub(before.delivered),
@@ -130,10 +129,10 @@ impl Point {
 
     /// Whether nothing was delivered, so that nothing can be divided by it.
     pub(crate) fn is_empty(&self) -> bool {
-        self.transactions == 0 || self.waits.is_empty() || self.span.is_zero()
+        self.transactions == 0 || self.waits.count() == 0 || self.span.is_zero()
     }
 
-    /// Transactions per second.
+    /// Transactions that all replicas delivered, per second of the run.
     pub(crate) fn per_second(&self) -> f64 {
         (float(self.transactions) / self.span.as_secs_f64()).round()
     }
@@ -154,11 +153,9 @@ impl Point {
         self.costs.map(self.costs, each)
     }
 
-    /// The wait that so many percent do not exceed.
+    /// The wait that so many percent do not exceed; `None` if there are no waits.
     pub(crate) fn wait(&self, percent: usize) -> Option<Duration> {
-        let last = self.waits.len().checked_sub(1)?;
-        let place = (self.waits.len() * percent).div_ceil(100).saturating_sub(1);
-        self.waits.get(place.min(last)).copied()
+        self.waits.percentile(percent)
     }
 }
 
@@ -219,8 +216,8 @@ mod tests {
         assert_eq!((point.wait(50), point.wait(95)), (Some(ms(10)), Some(ms(19))));
         assert_eq!((point.wait(0), point.wait(100)), (Some(ms(1)), Some(ms(20))));
         assert!(!point.is_empty());
-        assert!(Point::new(&before, &after, Vec::new()).is_empty());
-        assert!(Point::new(&before, &before, vec![ms(1)]).is_empty());
+        assert!(Point::new(&before, &after, Waits::default()).is_empty());
+        assert!(Point::new(&before, &before, [ms(1)].into_iter().collect()).is_empty());
     }
 
     #[test]

@@ -25,7 +25,7 @@ use crate::ledger::{Delivered, Ledger};
 use crate::measure::{Meters, Part};
 use crate::network::{self, Received};
 
-/// Inputs that are handled together at most.
+/// Messages and verdicts that are handled together with the first ones, at most.
 const TOGETHER: usize = 64;
 
 /// Where a replica's records go.
@@ -49,13 +49,13 @@ impl fmt::Display for Records {
 /// What the clients do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// They submit.
+    /// They submit, and nothing is counted yet.
     WarmUp,
     /// They submit, and their waits count.
     Count,
     /// They submit nothing new.
     Rest,
-    /// The replicas stop.
+    /// The replicas end their tasks.
     Stop,
 }
 
@@ -193,29 +193,19 @@ impl Task {
     /// Takes what has arrived, and carries out what follows.
     fn step(
         &mut self,
-        mut next: Option<Received>,
-        mut verdict: Option<ReplicaVerdict>,
+        next: Option<Received>,
+        verdict: Option<ReplicaVerdict>,
         inbox: &mut Receiver<Outcome<Received>>,
     ) -> Outcome<()> {
         let is_tick = next.is_none() && verdict.is_none();
+        self.take(next, verdict)?;
         for _ in 0..TOGETHER {
-            if let Some(verdict) = verdict.take() {
-                self.tell(ReplicaInput::Checked(verdict))?;
-            }
-            if let Some(Received { from, message, .. }) = next.take() {
-                self.tell(ReplicaInput::Received { from, message })?;
-            }
-            verdict = self.done.try_recv().ok();
-            next = inbox.try_recv().ok().transpose()?;
+            let verdict = self.done.try_recv().ok();
+            let next = inbox.try_recv().ok().transpose()?;
             if next.is_none() && verdict.is_none() {
                 break;
             }
-        }
-        if let Some(verdict) = verdict {
-            self.tell(ReplicaInput::Checked(verdict))?;
-        }
-        if let Some(Received { from, message, .. }) = next {
-            self.tell(ReplicaInput::Received { from, message })?;
+            self.take(next, verdict)?;
         }
         if is_tick {
             self.tell(ReplicaInput::Tick)?;
@@ -224,6 +214,16 @@ impl Task {
         let mut clients = self.served();
         clients.extend(self.clients.ask_again(Clock::now()));
         self.submit_all(clients)
+    }
+
+    fn take(&mut self, next: Option<Received>, verdict: Option<ReplicaVerdict>) -> Outcome<()> {
+        if let Some(verdict) = verdict {
+            self.tell(ReplicaInput::Checked(verdict))?;
+        }
+        if let Some(Received { from, message, .. }) = next {
+            self.tell(ReplicaInput::Received { from, message })?;
+        }
+        Ok(())
     }
 
     fn tell(&mut self, input: ReplicaInput) -> Outcome<()> {

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Load {
     /// Clients beside each replica.
     pub(crate) clients: u32,
-    /// Where records go.
+    /// Whether replicas write to a disk.
     pub(crate) records: Records,
     /// Time before counting begins.
     pub(crate) warm_up: Duration,
@@ -145,7 +145,7 @@ impl Committee {
             counts = (counts.0.max(one.skipped), counts.1.max(one.checkpoints));
         }
         let all = agree(&delivered)?;
-        let mut point = Point::new(&before, &after, waits);
+        let mut point = Point::new(&before, &after, waits.into_iter().collect());
         (point.skipped, point.checkpoints) = counts;
         point.left_out = left_out;
         if point.is_empty() {

@@ -318,10 +318,8 @@ impl ReadableEngine for Trantor {
 
     /// A question about a batch that there is not.
     fn junk(dice: &mut Dice) -> Option<prefinal_trantor::Message> {
-        let mut name = [0; 32];
-        name.chunks_mut(8)
-            .for_each(|part| part.copy_from_slice(&dice.below(u64::MAX).to_be_bytes()));
-        Some(prefinal_trantor::Message::BatchRequest(prefinal_trantor::BatchId::new(name)))
+        let batch = prefinal_trantor::BatchId::new(dice.bytes());
+        Some(prefinal_trantor::Message::BatchRequest(batch))
     }
 
     fn kind(message: &prefinal_trantor::Message) -> Option<(&'static str, Slot)> {

@@ -69,6 +69,15 @@ impl Dice {
         self.below(u64::from(MILLION)) < u64::from(chance.per_million)
     }
 
+    /// 32 bytes that hardly come twice, as the name of something that there is not.
+    pub fn bytes(&mut self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        for part in bytes.chunks_mut(8) {
+            part.copy_from_slice(&self.below(u64::MAX).to_be_bytes());
+        }
+        bytes
+    }
+
     /// Shuffles with the algorithm of Fisher and Yates.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {

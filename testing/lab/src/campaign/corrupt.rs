@@ -107,17 +107,6 @@ impl<E: Corruptible> Conspiracy<E> {
         })
     }
 
-    /// What a faulty party does with the engine's messages.
-    pub(super) fn rules<M: Envelope<E::Message>>(
-        self: &Rc<Self>,
-        me: Party,
-        tally: &Rc<RefCell<Tally>>,
-    ) -> Rules<M> {
-        let vices = self.given.clone().unwrap_or_else(|| E::draw(self, me));
-        let rules = vices.into_iter().map(|vice| E::rule(vice, self, me, tally));
-        rules.collect()
-    }
-
     /// Takes note of a message that a faulty party gets from an honest one.
     pub(super) fn hear(&self, at: Party, from: Party, (epoch, message): (EpochId, &E::Message)) {
         if self.faulty.contains_key(&at) && !self.faulty.contains_key(&from) {
@@ -156,18 +145,14 @@ pub(super) trait Corruptible: ReadableEngine {
     /// Takes note of an honest party's message.
     fn overhear(_: &mut Self::Overheard, _: Party, _: (EpochId, &Self::Message)) {}
 
-    /// What a faulty party does, drawn from the seed.
-    fn draw(_: &Conspiracy<Self>, _: Party) -> Vec<Self::Vice> {
-        Vec::new()
+    /// What a faulty party does with the engine's messages: as given, or drawn from the seed.
+    fn rules<M: Envelope<Self::Message>>(
+        _: &Rc<Conspiracy<Self>>,
+        _: Party,
+        _: &Rc<RefCell<Tally>>,
+    ) -> Rules<M> {
+        Rules::new()
     }
-
-    /// The rule of a faulty party that does this.
-    fn rule<M: Envelope<Self::Message>>(
-        vice: Self::Vice,
-        conspiracy: &Rc<Conspiracy<Self>>,
-        me: Party,
-        tally: &Rc<RefCell<Tally>>,
-    ) -> Box<dyn Rule<M>>;
 
     /// A peer's message with this transaction, if the engine passes transactions on.
     fn passed_on(_: Vec<u8>) -> Option<Self::Message> {
@@ -180,15 +165,6 @@ impl Corruptible for Jolteon {
     type Overheard = ();
     type Vice = Infallible;
 
-    fn rule<M: Envelope<Self::Message>>(
-        vice: Infallible,
-        _: &Rc<Conspiracy<Self>>,
-        _: Party,
-        _: &Rc<RefCell<Tally>>,
-    ) -> Box<dyn Rule<M>> {
-        match vice {}
-    }
-
     fn passed_on(bytes: Vec<u8>) -> Option<Self::Message> {
         let transactions = vec![prefinal_jolteon::Transaction::new(bytes)];
         Some(prefinal_jolteon::Message::Transactions(transactions))
@@ -199,28 +175,10 @@ impl Corruptible for Malachite {
     type Committee = ();
     type Overheard = ();
     type Vice = Infallible;
-
-    fn rule<M: Envelope<Self::Message>>(
-        vice: Infallible,
-        _: &Rc<Conspiracy<Self>>,
-        _: Party,
-        _: &Rc<RefCell<Tally>>,
-    ) -> Box<dyn Rule<M>> {
-        match vice {}
-    }
 }
 
 impl Corruptible for Permissive {
     type Committee = ();
     type Overheard = ();
     type Vice = Infallible;
-
-    fn rule<M: Envelope<Self::Message>>(
-        vice: Infallible,
-        _: &Rc<Conspiracy<Self>>,
-        _: Party,
-        _: &Rc<RefCell<Tally>>,
-    ) -> Box<dyn Rule<M>> {
-        match vice {}
-    }
 }

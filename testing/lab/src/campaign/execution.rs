@@ -363,7 +363,6 @@ impl<'a, H: Playable> Stage<'a, H> {
 
     /// Where everybody is by now. Who disagrees would go on for ever.
     fn read_notes(&mut self) -> Result<(), Violation> {
-        let mut found = BTreeSet::new();
         for note in self.simulation.notes().iter().skip(self.read) {
             let ascend = |places: &mut BTreeMap<Seat, Slot>, slot: Slot| {
                 let last = places.entry(note.seat).or_insert(slot);
@@ -373,10 +372,10 @@ impl<'a, H: Playable> Stage<'a, H> {
             let honest = !self.faulty.contains(&party);
             match H::finding(&note.event).filter(|_| honest) {
                 Some(Finding::Accused(culprit, fault)) => {
-                    found.extend(Kind::found(fault).map(|kind| (culprit, kind)));
+                    self.found.extend(Kind::found(fault).map(|kind| (culprit, kind)));
                 }
                 Some(Finding::GaveUp) => self.count(Kind::GaveUp, 1),
-                Some(Finding::Handover) => drop(found.insert((party, Kind::Handover))),
+                Some(Finding::Handover) => drop(self.found.insert((party, Kind::Handover))),
                 None => {}
             }
             match H::place(&note.event) {
@@ -393,7 +392,6 @@ impl<'a, H: Playable> Stage<'a, H> {
             }
         }
         self.read = self.simulation.notes().len();
-        self.found.append(&mut found);
         Ok(())
     }
 

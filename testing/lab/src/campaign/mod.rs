@@ -55,19 +55,22 @@ use std::time::Duration;
 
 use ::prefinal_beacon::contract::Rule;
 use ::prefinal_beacon::{Bls, Wvuf};
+use prefinal_engine::Engine;
 use prefinal_sim::Dice;
 use prefinal_trantor::Trantor;
 use prefinal_weighted_rounding::Ratio;
 
 use self::board::{Board, Layout};
+use self::corrupt::Corruptible;
 use self::draw::{Draw, Stakes};
 pub use self::execution::ExecutionReport;
 use self::forge::Forge;
 use self::ideal::Ideal;
 use self::table::{Game, Table};
 pub use self::tally::{Certificate, Count, Flaw, Kind, Tally};
+use self::vice::Junk;
 use super::check::Violation;
-use super::committee::Knowledge;
+use super::committee::{Knowledge, Subject};
 use crate::failure::Failure;
 use crate::stakes::StakeTable;
 use prefinal_registry::engine;
@@ -173,6 +176,21 @@ impl<S: Priced> Default for Known<S> {
     }
 }
 
+/// Whole validators. What is known of the committee's values goes in, by its number, and comes out.
+fn play_on<S: Forge + Priced, E: Corruptible + Subject>(
+    board: &Board<S, E>,
+    (seed, draw): (u64, &Draw),
+    known: &mut BTreeMap<usize, Knowledge<S, E>>,
+) -> Result<ExecutionReport, Failure>
+where
+    <E as Engine>::Message: Junk,
+{
+    let knowledge = known.remove(&draw.board).unwrap_or_default();
+    let (played, knowledge) = validators::play(seed, draw, board, knowledge)?;
+    known.insert(draw.board, knowledge);
+    Ok(played)
+}
+
 impl<S: Forge + Priced> Real<S> {
     fn new(layout: &Layout) -> Result<Self, Failure> {
         let board = Board::new(layout)?;
@@ -180,30 +198,22 @@ impl<S: Forge + Priced> Real<S> {
         Ok(Self { board, on_trantor: OnceLock::new(), table })
     }
 
-    /// What is known of the committee's values goes in, by its number, and comes out.
     fn play(
         &self,
         game: Game,
         (draw, layout): (&Draw, &Layout),
         known: &mut Known<S>,
     ) -> Result<ExecutionReport, Failure> {
-        let (seed, number) = (game.seed, draw.board);
         match game.engine {
             EngineName::Listed(engine::Name::Jolteon) if game.without.is_none() => {
-                let knowledge = known.jolteon.remove(&number).unwrap_or_default();
-                let (played, knowledge) = validators::play(seed, draw, &self.board, knowledge)?;
-                known.jolteon.insert(number, knowledge);
-                Ok(played)
+                play_on(&self.board, (game.seed, draw), &mut known.jolteon)
             }
             EngineName::Listed(engine::Name::Trantor)
                 if game.without.is_none() && layout.changes() =>
             {
                 let board = self.on_trantor.get_or_init(|| Board::new(layout));
                 let board = board.as_ref().map_err(Failure::bad_input)?;
-                let knowledge = known.trantor.remove(&number).unwrap_or_default();
-                let (played, knowledge) = validators::play(seed, draw, board, knowledge)?;
-                known.trantor.insert(number, knowledge);
-                Ok(played)
+                play_on(board, (game.seed, draw), &mut known.trantor)
             }
             // The keys are for inputs without a value.
             _ => self.table.play(game, draw, false),

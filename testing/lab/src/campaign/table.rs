@@ -183,7 +183,7 @@ impl<S: Forge> Table<S> {
             ear: Box::new(move |at, from, message| told.hear(at, from, (FIRST, message))),
         };
         let mut stage = Stage::new(seed, draw, host, self.bounds)?;
-        stage.corrupt_engines(|party, tally| conspiracy.rules(party, tally))?;
+        stage.corrupt_engines(|party, tally| E::rules(&conspiracy, party, tally))?;
         if E::LOADED {
             stage.load().map_err(Failure::bad_input)?;
         }

@@ -124,7 +124,7 @@ where
         }
     }));
     let mut stage = Stage::new(seed, draw, host, BOUNDS)?;
-    stage.corrupt_engines(|party, tally| conspiracy.rules(party, tally))?;
+    stage.corrupt_engines(|party, tally| E::rules(&conspiracy, party, tally))?;
     if E::LOADED {
         stage.load().map_err(Failure::bad_input)?;
     }

@@ -25,7 +25,7 @@ pub(super) const CHANGE: Domain = Domain::new("trantor view change");
 /// For how many heights a made-up batch may be ordered.
 const LIFETIME: u64 = 400;
 
-/// Makes false certificates.
+/// Makes false certificates for the faulty parties of a committee.
 pub(super) struct Forger<'a> {
     pub(super) epoch: EpochId,
     pub(super) committee: &'a Replicas,
@@ -68,7 +68,7 @@ impl Forger<'_> {
         let batch = BatchLabel {
             author,
             until: slot.after(LIFETIME),
-            id: BatchId::new(random(dice)),
+            id: BatchId::new(dice.bytes()),
             bytes: 100,
         };
         let genuine = self.overheard.available(self.epoch, slot).map(|one| one.acks.clone());
@@ -115,11 +115,4 @@ impl Forger<'_> {
             self.proof(flaw, (CHANGE, &message), genuine.map(|one| one.votes))?;
         Some(ChangeCertificate { view, claims: [(prepared, signers)].into(), signature })
     }
-}
-
-/// Bytes that nobody has seen before.
-pub(super) fn random(dice: &mut Dice) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    bytes.chunks_mut(8).for_each(|part| part.copy_from_slice(&dice.below(u64::MAX).to_be_bytes()));
-    bytes
 }

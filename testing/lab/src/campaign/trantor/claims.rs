@@ -9,7 +9,7 @@ use prefinal_sim::{Chance, Dice};
 
 use super::super::execution::ROUND;
 use super::super::tally::{Certificate, Flaw, Kind};
-use super::certificates::{CHANGE, random};
+use super::certificates::CHANGE;
 use super::{Intriguer, Told};
 
 impl Intriguer {
@@ -122,5 +122,5 @@ impl Intriguer {
 
 /// A value that nobody has proposed: of no block, or of the height without one.
 fn made_up(dice: &mut Dice, slot: Slot) -> Value {
-    if dice.happens(Chance::percent(70)) { skipped(slot) } else { Value::new(random(dice)) }
+    if dice.happens(Chance::percent(70)) { skipped(slot) } else { Value::new(dice.bytes()) }
 }

@@ -36,9 +36,9 @@ use prefinal_sim::rule::{Letter, Rule, Scene};
 use prefinal_sim::{Chance, Dice, Seat};
 use prefinal_validator::setup::FIRST;
 
-use self::certificates::{CHANGE, Forger, random};
+use self::certificates::{CHANGE, Forger};
 use self::overheard::Overheard;
-use super::corrupt::{Conspiracy, Corruptible, Envelope};
+use super::corrupt::{Conspiracy, Corruptible, Envelope, Rules};
 use super::execution::ROUND;
 use super::tally::{Certificate, Flaw, Kind, Tally};
 
@@ -55,7 +55,7 @@ const FLAWS: [Flaw; 3] = [Flaw::Signature, Flaw::Stake, Flaw::Statement];
 const VIEWS: [Certificate; 3] =
     [Certificate::Prepared, Certificate::Change, Certificate::Committed];
 
-/// What one does.
+/// One kind of tampering, with what is drawn for it: see the table above.
 #[derive(Clone, Debug)]
 pub(crate) enum Vice {
     Equivocate { fooled: BTreeSet<Seat>, both: bool },
@@ -82,20 +82,24 @@ impl Corruptible for Trantor {
         known.hear(from, epoch, message);
     }
 
-    fn draw(conspiracy: &Conspiracy<Self>, me: Party) -> Vec<Vice> {
-        let own = u64::from(me.get()).rotate_left(32);
-        let mut dice = Dice::new(conspiracy.seed ^ own ^ 0x0074_7261_6e74_6f72);
-        (0..dice.between(1, 3)).map(|_| draw(&mut dice, conspiracy, me)).collect()
-    }
-
-    fn rule<M: Envelope<Message>>(
-        vice: Vice,
+    fn rules<M: Envelope<Message>>(
         conspiracy: &Rc<Conspiracy<Self>>,
         me: Party,
         tally: &Rc<RefCell<Tally>>,
-    ) -> Box<dyn Rule<M>> {
-        Box::new(Intriguer::new(vice, me, Rc::clone(conspiracy), Rc::clone(tally)))
+    ) -> Rules<M> {
+        let vices = conspiracy.given.clone().unwrap_or_else(|| vices(conspiracy, me));
+        let rule = |vice| -> Box<dyn Rule<M>> {
+            Box::new(Intriguer::new(vice, me, Rc::clone(conspiracy), Rc::clone(tally)))
+        };
+        vices.into_iter().map(rule).collect()
     }
+}
+
+/// What a faulty party does, drawn from the seed.
+fn vices(conspiracy: &Conspiracy<Trantor>, me: Party) -> Vec<Vice> {
+    let own = u64::from(me.get()).rotate_left(32);
+    let mut dice = Dice::new(conspiracy.seed ^ own ^ 0x0074_7261_6e74_6f72);
+    (0..dice.between(1, 3)).map(|_| draw(&mut dice, conspiracy, me)).collect()
 }
 
 fn draw(dice: &mut Dice, conspiracy: &Conspiracy<Trantor>, me: Party) -> Vice {
@@ -305,7 +309,7 @@ impl Intriguer {
     }
 
     fn sign_wrongly(&self, dice: &mut Dice, message: &Message) -> Option<Vec<Told>> {
-        let value = Value::new(random(dice));
+        let value = Value::new(dice.bytes());
         let message = match message {
             Message::Prepare(vote) => {
                 let signature = self.vote(Stage::Prepare, (vote.view, value))?.signature;
@@ -343,7 +347,7 @@ impl Intriguer {
     fn answer(&self, dice: &mut Dice, message: &Message) -> Option<Vec<Told>> {
         let other = match message {
             Message::BatchResponse(batch) => {
-                let transactions = vec![Transaction::new(random(dice).to_vec())];
+                let transactions = vec![Transaction::new(dice.bytes().to_vec())];
                 let other = Batch::new(batch.author(), batch.until(), transactions);
                 Message::BatchResponse(Box::new(other))
             }
