@@ -7,8 +7,6 @@
 //! | delays between finality and value: fast 0, slow 1                      | whole validators, constant delay, zero compute |
 //!
 //! `consensus/trantor/tests` tests the engine alone.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
-
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};

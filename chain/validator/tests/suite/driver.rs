@@ -1,11 +1,5 @@
 //! Participants behind drivers, around an engine of somebody else's that orders the slots of all epochs:
 //! they make a key, hand it over twice, and crash anywhere.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking"
-)]
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroU64;
 use std::sync::{Arc, LazyLock, Mutex};

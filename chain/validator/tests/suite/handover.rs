@@ -1,6 +1,4 @@
 //! Four parties make a key, then hand it over to other stakes: one joins from stake 0, one leaves to 0.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
-
 use std::sync::{Arc, LazyLock};
 
 use prefinal_crypto_core::access::Party;

@@ -13,7 +13,7 @@ use prefinal_sim::{Note, Seat, rule};
 use prefinal_validator::setup::{Algorithm, FIRST};
 
 use crate::committee::{Lab, Message, Observation, Run, Scene, party, seats};
-use crate::seat;
+use crate::faults::seat;
 
 /// A driver that sends a partial of the round that its engine gives up.
 fn leaking<S: Lab>(path: Path) -> Violation {

@@ -1,11 +1,5 @@
 //! Validators with a separate engine in each epoch: one joins that is in no committee at first, so it
 //! has no engine and asks its peers what is final.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking"
-)]
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;

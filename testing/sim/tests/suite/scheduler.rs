@@ -1,18 +1,13 @@
 //! Time, lanes, envelopes, ticks and stops.
-
-#![expect(clippy::expect_used, clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
-mod bracha;
-mod script;
-
-use prefinal_protocol::Recipient;
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use bracha::{Broadcast, Quorums};
+use prefinal_protocol::Recipient;
 use prefinal_sim::{GLOBAL, Geography, Jitter, Network, Placement, Seat, Setup, Simulation, Stop};
-use script::{A, Act, B, C, Event, FOREVER, Input, Stage, ms, seen, setup};
+
+use crate::bracha::{Broadcast, Input as Start, Quorums};
+use crate::script::{A, Act, B, C, Event, FOREVER, Input, Stage, ms, seen, setup};
 
 const TO_ALL: Recipient<Seat> = Recipient::All;
 const TO_B: Recipient<Seat> = Recipient::One(B);
@@ -34,7 +29,7 @@ fn around_the_world(seed: u64) -> (u64, Vec<prefinal_sim::Note<u32>>) {
     let network = Network::placed(placement, Jitter::Tail);
     let host = Broadcast { sender: A, quorums: Quorums::of(31, 10) };
     let mut simulation = Simulation::new(host, Setup::new(31, seed, network)).unwrap();
-    simulation.input(A, ms(1), bracha::Input::Broadcast(7)).unwrap();
+    simulation.input(A, ms(1), Start::Broadcast(7)).unwrap();
     assert_eq!(simulation.run(FOREVER), Stop::Idle, "seed {seed}");
     (simulation.fingerprint(), simulation.take_notes())
 }

@@ -2,12 +2,6 @@
 //!
 //! Lengths are in units of 1024 bytes. At the usual rate a unit takes 15 625 ns, and 64 of them, which a
 //! connection may send in its turn, a millisecond.
-
-#![expect(clippy::expect_used, reason = "helpers of tests fail as tests do")]
-
-#[allow(dead_code, reason = "other tests use more of it")]
-mod script;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -18,7 +12,8 @@ use prefinal_sim::{
     Chance, Dice, Interface, Network, Partition, PartitionEffect, Rate, Retransmission, Seat,
     Setup, Simulation, Stop, Traffic, Window,
 };
-use script::{A, Act, B, C, Event, FOREVER, Input, Stage, ms};
+
+use crate::script::{A, Act, B, C, Event, FOREVER, Input, Stage, ms};
 
 const UNIT: u64 = 1024;
 /// Nanoseconds.

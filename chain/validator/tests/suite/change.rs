@@ -1,11 +1,5 @@
 //! Participants behind drivers whose chain changes its committee by transactions: one joins that nobody knew
 //! at the start, one is removed while it is offline, and the key stays.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking"
-)]
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

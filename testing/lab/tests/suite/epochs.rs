@@ -8,14 +8,6 @@
 //! | a party that was cut off at the boundary is told what is final           | a partition across it         |
 //! | who deals the key on falsely is left out                                 | dealings with a changed byte  |
 //! | a committee that is over has no say                                      | its partials, for later slots |
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking"
-)]
-
 use prefinal_lab::priced::Priced;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -321,14 +313,14 @@ macro_rules! on_each_engine {
     ($($test:ident)*) => {
         mod jolteon {
             $(mod $test {
-                #[test] fn bls() { super::super::$test::<crate::Bls, crate::Jolteon>(); }
-                #[test] fn wvuf() { super::super::$test::<crate::Wvuf, crate::Jolteon>(); }
+                #[test] fn bls() { super::super::$test::<super::super::Bls, super::super::Jolteon>(); }
+                #[test] fn wvuf() { super::super::$test::<super::super::Wvuf, super::super::Jolteon>(); }
             })*
         }
         mod malachite {
             $(mod $test {
-                #[test] fn bls() { super::super::$test::<crate::Bls, crate::Malachite>(); }
-                #[test] fn wvuf() { super::super::$test::<crate::Wvuf, crate::Malachite>(); }
+                #[test] fn bls() { super::super::$test::<super::super::Bls, super::super::Malachite>(); }
+                #[test] fn wvuf() { super::super::$test::<super::super::Wvuf, super::super::Malachite>(); }
             })*
         }
     };

@@ -2,24 +2,11 @@
 //!
 //! `committee` says what must hold of every run, `attacks` attacks the key generation, and `bites` shows
 //! that the checkers find what is broken.
-#![expect(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking"
-)]
-
-mod attacks;
-mod bites;
-mod committee;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::prefinal_protocol::Instant;
-use committee::{Lab, Message, MessageOf, Observation, Run, Scene, partial_of, seats};
 use prefinal_beacon::{Path, Slot, Wvuf};
 use prefinal_crypto_core::access::Party;
 use prefinal_lab::legible::Act;
@@ -31,17 +18,23 @@ use prefinal_validator::Record;
 use prefinal_validator::participant::Record as Kept;
 use prefinal_validator::setup::{Algorithm, FIRST};
 
-const SEEDS: [u64; 2] = [1, 2];
+use crate::bites::{
+    a_partial_that_leaves_after_a_timeout_is_found,
+    shares_that_suffice_without_anybody_else_are_found, what_is_changed_in_a_run_is_found,
+};
+use crate::committee::{Lab, Message, MessageOf, Observation, Run, Scene, partial_of, seats};
+
+pub(crate) const SEEDS: [u64; 2] = [1, 2];
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Two of seven with 330 of 1000: as much as may be faulty.
-const SOME: [u32; 2] = [1, 4];
+pub(crate) const SOME: [u32; 2] = [1, 4];
 
-fn seat(number: u32) -> Seat {
+pub(crate) fn seat(number: u32) -> Seat {
     Seat::new(number)
 }
 
-fn ms(count: u64) -> Duration {
+pub(crate) fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
@@ -519,11 +512,6 @@ fn chaos<S: Lab>(seed: u64) {
 fn everything_at_once_changes_nothing<S: Lab>() {
     (100..106).for_each(chaos::<S>);
 }
-
-use bites::{
-    a_partial_that_leaves_after_a_timeout_is_found,
-    shares_that_suffice_without_anybody_else_are_found, what_is_changed_in_a_run_is_found,
-};
 
 /// Every test above, in each scheme.
 macro_rules! in_each_scheme {

@@ -23,7 +23,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 use crate::committee::{self, Ground, Lab, Observation, Scene, plan, seats};
-use crate::{SEEDS, SOME, ms, seat};
+use crate::faults::{SEEDS, SOME, ms, seat};
 
 type Change = fn(&mut Vec<u8>);
 type Message = committee::MessageOf<Wvuf>;

@@ -8,15 +8,6 @@
 //! | after a crash anywhere the same extensions leave, and the same values come | records cut at every kind |
 //!
 //! `consensus/malachite/tests` tests the engine alone, and `faults` tests Jolteon.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests fail by panicking"
-)]
-
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

@@ -1,6 +1,4 @@
 //! Three epochs out of one order: two parties join, one leaves.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
-
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, LazyLock};
 

@@ -1,21 +1,16 @@
 //! Loss, partitions, crashes, Byzantine rules, and checkers that find what they must.
-
-#![expect(clippy::expect_used, reason = "helpers of tests fail as tests do")]
-
-mod bracha;
-mod script;
-
-use prefinal_protocol::Recipient;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use bracha::{Broadcast, Message, Quorums};
+use prefinal_protocol::Recipient;
 use prefinal_sim::rule::{self, Letter};
 use prefinal_sim::{
     Chance, ClockJump, Disk, Host, Loss, Network, Partition, PartitionEffect, Seat, Setup,
     Simulation, Stop, Window, check,
 };
-use script::{A, Act, B, C, Event, FOREVER, Input, Stage, ms, seen, setup};
+
+use crate::bracha::{Broadcast, Input as Start, Message, Quorums};
+use crate::script::{A, Act, B, C, Event, FOREVER, Input, Stage, ms, seen, setup};
 
 const TO_ALL: Recipient<Seat> = Recipient::All;
 const D: Seat = Seat::new(3);
@@ -36,7 +31,7 @@ fn broadcast(seats: u32, network: Network, quorums: Quorums) -> Simulation<Broad
     let host = Broadcast { sender: A, quorums };
     let made = Simulation::new(host, Setup::new(seats, 1, network));
     let mut simulation = made.expect("this set-up is legal");
-    simulation.input(A, ms(1), bracha::Input::Broadcast(7)).expect("the seat exists");
+    simulation.input(A, ms(1), Start::Broadcast(7)).expect("the seat exists");
     simulation
 }
 

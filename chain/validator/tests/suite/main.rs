@@ -1,0 +1,21 @@
+//! What parties do across epochs, one machine or driver each, without the simulator.
+//!
+//! | module      | who                                                                        |
+//! |-------------|----------------------------------------------------------------------------|
+//! | `handover`  | key generations alone: a key is handed over to other stakes                |
+//! | `handovers` | the order of three epochs                                                  |
+//! | `driver`    | participants behind drivers: two handovers, crashes anywhere               |
+//! | `change`    | participants whose chain changes its committee by transactions             |
+//! | `joins`     | validators with an engine in each epoch: one joins without an engine       |
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod change;
+mod driver;
+mod handover;
+mod handovers;
+mod joins;
