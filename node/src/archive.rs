@@ -24,7 +24,7 @@ pub const KEPT: usize = 100_000;
 
 /// What is in the file, in this order: one beginning, then values by ascending slot.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub enum Entry {
+enum Entry {
     /// When slot 1 is due, in seconds of Unix time.
     Start(u64),
     /// A slot's value.

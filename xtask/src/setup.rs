@@ -51,9 +51,10 @@ pub(crate) fn mdbook() -> Result<(), Failed> {
     compile("mdbook", "mdbook --no-default-features")
 }
 
-/// A program from the registry. Optimising these tools takes longer than they run.
+/// A program from the registry. Optimising these tools takes longer than they run, and they share what they
+/// depend on.
 fn compile(name: &str, what: &str) -> Result<(), Failed> {
-    let line = format!("install {what} --locked --debug");
+    let line = format!("install {what} --locked --debug --target-dir target/tools");
     install(name, &Gate::new("cargo", &line).with("CARGO_PROFILE_DEV_DEBUG", "0"))
 }
 

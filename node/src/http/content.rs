@@ -170,8 +170,7 @@ pub(super) fn codings(asked: &HeaderMap) -> impl Iterator<Item = &str> {
 
 /// Whether gzip is taken, by lines of `Accept-Encoding`: it is named, or anything is, and not with a weight
 /// of zero.
-#[must_use]
-pub fn takes_gzip<'a>(lines: impl IntoIterator<Item = &'a str>) -> bool {
+pub(super) fn takes_gzip<'a>(lines: impl IntoIterator<Item = &'a str>) -> bool {
     let mut star = false;
     for coding in lines.into_iter().flat_map(|line| line.split(',')) {
         let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));

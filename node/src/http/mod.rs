@@ -84,7 +84,6 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 
 pub use self::board::{Board, PathWaits, SlotReport, genesis};
-pub use self::content::takes_gzip;
 use self::doors::Doors;
 pub use self::doors::Limits;
 use self::gate::Rates;
