@@ -17,6 +17,7 @@ use prefinal_protocol::Recipient;
 use crate::context::{Address, Block, Height, Tendermint, Vote};
 use crate::engine::{self, Malachite, Output, Task};
 use crate::message::{Decision, MAX_EXTENSION, Message};
+use crate::misbehavior::Misbehavior;
 use crate::record::{Entry, Record, keep};
 use crate::sign::{PublicKey, Scope, SignatureError, Statement, Tally};
 
@@ -240,11 +241,9 @@ impl Malachite {
     }
 
     fn accuse(&mut self, evidence: &MisbehaviorEvidence<Tendermint>) {
-        let votes = evidence.votes.iter().map(|(who, _)| (who, "votes"));
-        let proposals = evidence.proposals.iter().map(|(who, _)| (who, "proposals"));
-        for (who, what) in votes.chain(proposals) {
-            let fault = format!("signed two different {what} for one round of {}", self.height);
-            self.effect(engine::Effect::Accuse { party: who.party(), fault });
+        for one in Misbehavior::all(evidence) {
+            let (party, fault) = (one.party(), one.to_string());
+            self.effect(engine::Effect::Accuse { party, fault });
         }
     }
 }

@@ -68,6 +68,7 @@
 //! | `sign`      | keys, what is signed, certificates                            |
 //! | `config`    | members and settings                                          |
 //! | `message`   | the messages of parties, and their shape                      |
+//! | `misbehavior` | evidence against a member that contradicts itself           |
 //! | `record`    | what survives a crash                                         |
 //! | `routine`   | the coroutine, stopped and resumed                            |
 //! | `engine`    | the machine; `effects`, `inbox`, `catch_up`: its steps         |
@@ -86,6 +87,7 @@ mod effects;
 mod engine;
 mod inbox;
 mod message;
+mod misbehavior;
 mod record;
 mod routine;
 mod sign;
@@ -100,5 +102,6 @@ pub use malachitebft_core_types::{LinearTimeouts, NilOrVal, Round, VoteType};
 pub use message::{
     Decision, Limits, MAX_EXTENSION, Message, ShapeError, SignedProposal, SignedVote,
 };
+pub use misbehavior::{Misbehavior, MisbehaviorError};
 pub use record::{Entry, Log, Record};
 pub use sign::{Ed25519, PublicKey, SecretKey, Signature, SignatureError};

@@ -2,6 +2,7 @@
 //!
 //! The driver's calls come back when their records are durable. So a vote never leaves before its release is
 //! on disk, and the engine leaves no height behind that the participant does not know.
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
@@ -9,13 +10,14 @@ use std::time::{Duration, SystemTime};
 use prefinal_beacon::{Bls, Slot, Value, View};
 use prefinal_crypto_core::access::Party;
 use prefinal_driver::{Driver, StopReason};
-use prefinal_malachite::{Block, BlockId, Height, MAX_EXTENSION, Validators};
+use prefinal_malachite::{Block, BlockId, Height, MAX_EXTENSION, Misbehavior, Validators};
 use prefinal_malachite_app::Host;
 use prefinal_validator::participant::Participant;
 use tokio::time::sleep;
 
 use super::links::Message;
 use super::state::Validator;
+use crate::output::{Sink, folder};
 
 /// How often is asked whether the committee of the next height is known.
 const ASK: Duration = Duration::from_millis(2);
@@ -27,6 +29,8 @@ pub(super) struct ChainHost {
     pub(super) start: SystemTime,
     /// The time from height to height.
     pub(super) period: Duration,
+    /// Where evidence against members is kept.
+    pub(super) evidence: PathBuf,
 }
 
 fn slot(height: Height) -> Slot {
@@ -113,6 +117,29 @@ impl Host for ChainHost {
 
     fn transactions(&self, _: Height, max_bytes: usize) -> Vec<Arc<[u8]>> {
         self.validator.mempool.next_block(max_bytes, prefinal_malachite_app::TRANSACTION_OVERHEAD)
+    }
+
+    fn misbehaved(&self, evidence: &Misbehavior) {
+        let party = evidence.party();
+        let name = self.validator.name_of(party);
+        self.validator.metrics.accused(name.clone());
+        let kind = match evidence {
+            Misbehavior::Votes(_) => "votes",
+            Misbehavior::Proposals(_) => "proposals",
+        };
+        // One file says enough, and a member cannot fill the disk.
+        let file = self.evidence.join(format!("party-{party}-{kind}"));
+        tracing::warn!(party = party.get(), name, fault = %evidence, file = %file.display(), "accused");
+        let (into, bytes) = (self.evidence.clone(), borsh::to_vec(evidence).unwrap_or_default());
+        tokio::task::spawn_blocking(move || {
+            if file.exists() {
+                return;
+            }
+            let kept = folder(&into).and_then(|()| Sink::open(&file)?.write(&bytes));
+            if let Err(why) = kept {
+                tracing::error!(%why, "evidence is not kept");
+            }
+        });
     }
 
     async fn finalized(&self, block: &Block) {

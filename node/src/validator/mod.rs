@@ -409,7 +409,12 @@ async fn malachite(
 ) -> Result<App, Failure> {
     let setup = home.setup();
     let start = home.genesis().time;
-    let host = ChainHost { validator: Arc::clone(validator), start, period: setup.pace.period };
+    let host = ChainHost {
+        validator: Arc::clone(validator),
+        start,
+        period: setup.pace.period,
+        evidence: home.folder().path().join("evidence"),
+    };
     let key = SecretKey::from_seed(*identity.ed25519().expose());
     let folder = home.folder().engine();
     let options = prefinal_malachite_app::Options {

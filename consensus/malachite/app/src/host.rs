@@ -1,7 +1,7 @@
 //! What a chain does with the engine's events.
 use std::sync::Arc;
 
-use prefinal_malachite::{Block, BlockId, Height, Validators};
+use prefinal_malachite::{Block, BlockId, Height, Misbehavior, Validators};
 use prefinal_protocol::Party;
 
 /// A chain on the engine. The crate's head says in which order it is called, and what a crash does.
@@ -44,6 +44,10 @@ pub trait Host: Send + Sync + 'static {
     /// Transactions for a block to propose. Each counts for its length and [`crate::TRANSACTION_OVERHEAD`];
     /// those that would be more than `max_bytes` are left out.
     fn transactions(&self, height: Height, max_bytes: usize) -> Vec<Arc<[u8]>>;
+
+    /// A member signed two messages that contradict each other. It is told at the end of the height, once for
+    /// each pair; Malachite keeps three pairs of a member for a height.
+    fn misbehaved(&self, evidence: &Misbehavior);
 
     /// A height is decided, and its block is durable in the store. Heights come in order, each once in a
     /// life, beginning after [`Self::last`].

@@ -31,7 +31,7 @@
 //! | `VerifyVoteExtensions`                   | [`Host::extended`] for each in round 0; the answer is *valid* |
 //! | `GetValue`                               | [`Host::transactions`]                                 |
 //! | `Decided`                                | durable in the [`Store`], then [`Host::finalized`]     |
-//! | `Finalized`                              | [`Host::validators`] of the next height                |
+//! | `Finalized`                              | [`Host::misbehaved`]; [`Host::validators`] of the next height |
 //!
 //! `VerifyVoteExtensions` names the voter, and the signature of an extension covers height, round, block and
 //! voter. So an extension cannot be moved to another vote, and nothing of this need be in its bytes. The

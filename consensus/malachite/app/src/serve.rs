@@ -12,7 +12,7 @@ use malachitebft_core_consensus::{
     LocallyProposedValue, ProposedValue, Role, VoteExtensionError, VoteExtensionVerdicts,
 };
 use malachitebft_core_types::{Round, Validity};
-use prefinal_malachite::{Address, Block, BlockId, Height, MAX_EXTENSION, Tendermint};
+use prefinal_malachite::{Address, Block, BlockId, Height, MAX_EXTENSION, Misbehavior, Tendermint};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::app::{State, Status};
@@ -91,7 +91,8 @@ impl<H: Host> Server<H> {
             AppMsg::Decided { certificate, extensions, reply } => {
                 let _ = self.steps.send(Step::Decided { certificate, extensions, reply });
             }
-            AppMsg::Finalized { certificate, reply, .. } => {
+            AppMsg::Finalized { certificate, evidence, reply, .. } => {
+                Misbehavior::all(&evidence).for_each(|one| self.host.misbehaved(&one));
                 let height = certificate.height;
                 let _ = self.steps.send(Step::Finalized { height, reply });
             }

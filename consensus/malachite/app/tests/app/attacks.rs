@@ -15,7 +15,7 @@ use malachitebft_network::{
     Channel, ChannelNames, Config, DiscoveryConfig, GossipSubConfig, NetworkIdentity,
     ProtocolNames, PubSubMaxSizePerTopic, PubSubProtocol, TransportProtocol,
 };
-use prefinal_malachite::{Address, Block, Height, Proposal};
+use prefinal_malachite::{Address, Block, Height, Misbehavior, Proposal};
 use prefinal_malachite_app::{App, Exit, StartError, WireCodec, WireLimits};
 use prefinal_protocol::{ChainId, Party};
 use sha2::{Digest as _, Sha256};
@@ -85,6 +85,38 @@ async fn a_stranger_is_not_counted_and_learns_nothing() {
     stop(nodes).await;
     within(keys.app.stop()).await.unwrap();
     within(chain.app.stop()).await.unwrap();
+}
+
+/// A second process with the keys of the last party, as an operator starts by mistake or a thief on purpose.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_with_one_key_convict_each_other() {
+    let (plan, home, addresses) = (Plan::equal(4), TempDir::new().unwrap(), ports(5));
+    let nodes = three(&plan, &home, &addresses[..4]).await;
+    let one = start(&plan, 3, &home.path().join("one"), &addresses[..4]).await;
+    let mut elsewhere = addresses.clone();
+    elsewhere.swap(3, 4);
+    let other = start(&plan, 3, &home.path().join("other"), &elsewhere[..4]).await;
+    let accused = |line: &Line| match line {
+        Line::Misbehaved(height, party, bytes) => Some((*height, *party, bytes.clone())),
+        _ => None,
+    };
+    let mut found = Vec::new();
+    for height in 6.. {
+        within(nodes[0].log.reach(height)).await;
+        found = nodes[0].log.lines().iter().filter_map(accused).collect();
+        if !found.is_empty() {
+            break;
+        }
+    }
+    for (height, party, bytes) in found {
+        assert_eq!(party, 3);
+        let evidence: Misbehavior = borsh::from_slice(&bytes).unwrap();
+        evidence.verify(&plan.validators(Height::new(height))).unwrap();
+    }
+    for node in nodes.into_iter().chain([one, other]) {
+        // The two may have refused to go on.
+        let _ = within(node.app.stop()).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

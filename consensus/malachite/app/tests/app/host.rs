@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use prefinal_malachite::{Block, BlockId, Height, Member, SecretKey, Validators};
+use prefinal_malachite::{Block, BlockId, Height, Member, Misbehavior, SecretKey, Validators};
 use prefinal_malachite_app::Host;
 use prefinal_protocol::{ChainId, Context, EpochId, Party};
 use prefinal_weighted_rounding::Stake;
@@ -50,6 +50,8 @@ pub(crate) enum Line {
     Finalized(u64, String),
     /// Height, party, and the bytes.
     Extended(u64, u32, Vec<u8>),
+    /// Height, party, and the evidence.
+    Misbehaved(u64, u32, Vec<u8>),
 }
 
 /// What a host was told, in this life and in earlier ones.
@@ -72,6 +74,9 @@ impl Log {
             Line::Abandoned(height, round) => format!("A {height} {round}\n"),
             Line::Finalized(height, block) => format!("F {height} {block}\n"),
             Line::Extended(height, party, bytes) => format!("E {height} {party} {}\n", hex(bytes)),
+            Line::Misbehaved(height, party, bytes) => {
+                format!("M {height} {party} {}\n", hex(bytes))
+            }
         };
         // One write: a crash leaves whole lines.
         log.0.write_all(text.as_bytes()).unwrap();
@@ -100,6 +105,7 @@ pub(crate) fn read(path: &Path) -> Vec<Line> {
             "A" => Line::Abandoned(height, word().parse().unwrap()),
             "F" => Line::Finalized(height, word()),
             "E" => Line::Extended(height, word().parse().unwrap(), unhex(&word())),
+            "M" => Line::Misbehaved(height, word().parse().unwrap(), unhex(&word())),
             _ => panic!("{kind}"),
         }
     };
@@ -224,6 +230,12 @@ impl Host for TestHost {
             format!("{} {height} {:?} ", self.me, std::time::Instant::now()).into_bytes();
         bytes.resize(self.payload.max(bytes.len()), 0);
         vec![bytes.into()]
+    }
+
+    fn misbehaved(&self, evidence: &Misbehavior) {
+        let (height, party) = (evidence.height().get(), evidence.party().get());
+        let bytes = borsh::to_vec(evidence).unwrap();
+        self.log.add(Line::Misbehaved(height, party, bytes));
     }
 
     async fn finalized(&self, block: &Block) {
