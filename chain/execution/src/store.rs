@@ -34,8 +34,8 @@ pub struct Committed {
 
 /// A block that was written and is not committed.
 pub struct OptimisticBlock<X: Executor> {
-    /// The position of the block in the tree of proposals.
-    pub header: Header,
+    /// The block, as it was written.
+    pub block: Block<X::Transaction>,
     /// Its results, as they were computed here.
     pub roots: Roots,
     /// The state that it leaves.
