@@ -65,7 +65,7 @@ pub enum Record<C> {
 }
 
 /// Says that a block leaves a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub struct StateClaim {
     /// The height of the block.
     pub height: Height,

@@ -32,11 +32,11 @@
 //! | ✓ | ✓ | –   | `max(E + C − 2δvv, (E − 2δvv)⁺ + δvv)`             | only the certify votes are behind the order |
 //! | ✓ | ✓ | ✓   | `max(E + C − 2δvv, (E − δvv)⁺)`                    | Algorithm 2 |
 //!
-//! The paper's formula for Algorithm 2 is `(E + C − 2δvv)⁺ + (E − δvv)⁺ + (C − δvv)⁺`. It is an upper
-//! bound of the last row, and equal to it if `E ≤ δvv` and `E + C ≤ 2δvv` and `C ≤ δvv`. Otherwise it counts
-//! twice: it takes the full node to begin `2δvv` before its validator commits, but the full node begins `δfv`
-//! behind its validator and writes while that one does; and it takes a validator's writing to begin no
-//! earlier than its order vote, but writing begins when executing ends. `tests/latency.rs` measures all rows
+//! The paper's formula for Algorithm 2 is `(E + C − 2δvv)⁺ + (E − δvv)⁺ + (C − δvv)⁺`. It is an upper bound
+//! of the last row, and equal to it exactly if `C ≤ δvv` and `E + C ≤ 2δvv`. Otherwise it counts twice: it
+//! takes a validator's writing to begin no earlier than its order vote, but writing begins when executing
+//! ends; and it takes the full node to begin `2δvv` before its validator commits, but the full node begins
+//! `δfv` behind its validator and writes while that one does. `tests/suite/latency.rs` measures all rows
 //! to the nanosecond.
 //!
 //! **What is safe.** A certificate needs the votes of a quorum. With `piggyback` on, an honest vote for a
