@@ -3,16 +3,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use borsh::BorshSerialize;
+use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_execution::{
     Block, BlockId, Committed, Execution, Executor, Header, Height, OptimisticBlock, Part,
-    Positioned, Randomness, Recovered, Roots, Store, Transaction,
+    Positioned, Randomness, Recovered, Roots, StateCertificate, Store, Transaction,
 };
 use prefinal_protocol::Slot;
 use sha2::{Digest, Sha256};
 
 /// What a transaction does.
-#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(crate) enum Call {
     /// Adds to an account.
     Pay { account: u8, amount: u64 },
@@ -24,7 +24,7 @@ pub(crate) enum Call {
     Script(Vec<Call>),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize)]
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Entry {
     pub(crate) call: Call,
     /// Whether it declares that it reads the random value.
@@ -154,21 +154,21 @@ pub(crate) type Signers = Vec<u32>;
 
 /// What a disk holds, and what was asked of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Content {
+pub(crate) struct Content<C> {
     pub(crate) committed: Committed,
     state: Arc<State>,
     /// What is written and not committed.
     pub(crate) optimistic: BTreeMap<BlockId, (Block<Entry>, Roots, Arc<State>)>,
     /// All blocks that were ever committed, with their certificates.
-    pub(crate) chain: Vec<(Header, Roots, Signers)>,
+    pub(crate) chain: Vec<(Header, Roots, C)>,
     pub(crate) calls: Vec<(&'static str, BlockId)>,
 }
 
 /// A disk that outlives the process, and refuses what would break it.
 #[derive(Clone, Debug)]
-pub(crate) struct Disk(Arc<Mutex<Content>>);
+pub(crate) struct Disk<C = Signers>(Arc<Mutex<Content<C>>>);
 
-impl Disk {
+impl<C> Disk<C> {
     pub(crate) fn new() -> Self {
         let state = Arc::new(State::new());
         let roots = roots(&state, &BTreeMap::new());
@@ -182,12 +182,12 @@ impl Disk {
         })))
     }
 
-    pub(crate) fn content(&self) -> MutexGuard<'_, Content> {
+    pub(crate) fn content(&self) -> MutexGuard<'_, Content<C>> {
         self.0.lock().unwrap()
     }
 }
 
-impl Content {
+impl<C> Content<C> {
     fn holds(&self, block: BlockId) -> bool {
         block == self.committed.block || self.optimistic.contains_key(&block)
     }
@@ -203,9 +203,9 @@ pub(crate) enum DiskError {
     HasChild,
 }
 
-impl Store for Disk {
+impl<C: StateCertificate> Store for Disk<C> {
     type Executor = Ledger;
-    type Certificate = Signers;
+    type Certificate = C;
     type Error = DiskError;
 
     fn write_optimistic(
@@ -224,7 +224,7 @@ impl Store for Disk {
         Ok(())
     }
 
-    fn certify(&mut self, block: &Header, certificate: &Signers) -> Result<(), DiskError> {
+    fn certify(&mut self, block: &Header, certificate: &C) -> Result<(), DiskError> {
         let mut content = self.content();
         content.calls.push(("certify", block.id));
         if block.parent != content.committed.block {
