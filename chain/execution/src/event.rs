@@ -48,12 +48,16 @@ pub enum Input<X: Executor, C: StateCertificate> {
     Stored(StoreVerdict),
 }
 
-/// A block's roots with their certificate.
+/// The certified results of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Certified<C> {
-    /// The state that is certified.
-    pub claim: StateClaim,
-    /// The certificate of it, already verified.
+    /// The height of the block.
+    pub height: Height,
+    /// The name of the block.
+    pub block: BlockId,
+    /// What is certified: the [digest](Roots::digest) of the block's roots.
+    pub digest: [u8; 32],
+    /// The certificate of the digest, already verified.
     pub certificate: C,
 }
 
@@ -64,7 +68,7 @@ pub struct Delivery<X: Executor, C: StateCertificate> {
     pub block: Block<X::Transaction>,
     /// The random value of its slot, if a transaction reads it.
     pub value: Option<Randomness>,
-    /// The roots of the block, with the certificate of them.
+    /// The digest of the block's roots, with the certificate of it.
     pub certified: Certified<C>,
 }
 
@@ -102,15 +106,15 @@ pub struct Vote {
     pub view: Option<View>,
 }
 
-/// A root was certified that differs from what this node has: a fault in this node, or a committee with more
+/// Something was certified that differs from what this node has: a fault in this node, or a committee with more
 /// faulty stake than its quorum allows. The node cannot tell which, so it does not go on.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Divergence<C> {
     /// What a quorum has signed.
     pub certified: Certified<C>,
-    /// The block that is ordered here at this height, or was executed.
+    /// The block that this node has at the height: ordered, or certified before.
     pub block: BlockId,
-    /// What this node has computed for its block; `None` if the two differ in the block already.
+    /// The roots that this node has computed for its block, if it has executed it.
     pub computed: Option<Roots>,
 }
 
@@ -120,7 +124,7 @@ pub struct Divergence<C> {
 pub enum Stop<C> {
     /// The committee has certified something else than what is here. The evidence is on record.
     #[error("{height} is certified with other roots than those computed here",
-        height = .0.certified.claim.height)]
+        height = .0.certified.height)]
     Diverged(Box<Divergence<C>>),
     /// Executing a block again has given another result than the one that this party voted for before it
     /// restarted: the executor is not deterministic, or another version.

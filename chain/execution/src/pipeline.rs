@@ -96,7 +96,7 @@ impl<X: Executor, C: StateCertificate> Pipeline<X, C> {
                 }
                 Record::Voted(_) => {}
                 Record::Diverged(evidence) => {
-                    return Err(StartError::Diverged { height: evidence.certified.claim.height });
+                    return Err(StartError::Diverged { height: evidence.certified.height });
                 }
             }
         }
@@ -252,7 +252,7 @@ impl<X: Executor, C: StateCertificate> Pipeline<X, C> {
     }
 
     fn certified(&mut self, certified: Certified<C>) {
-        let StateClaim { height, block, .. } = certified.claim;
+        let (height, block) = (certified.height, certified.block);
         if height <= self.tip.height {
             return;
         }
@@ -262,10 +262,9 @@ impl<X: Executor, C: StateCertificate> Pipeline<X, C> {
             return self.effect(Effect::Refused(refusal));
         }
         match self.certified.get(&height) {
-            Some(first) if first.claim != certified.claim => {
+            Some(first) if (first.block, first.digest) != (block, certified.digest) => {
                 // Two quorums have signed different states. This node follows neither.
-                let (block, computed) = (first.claim.block, Some(first.claim.roots));
-                self.diverge(Divergence { certified, block, computed });
+                self.diverge(certified.clone(), first.block);
             }
             Some(_) => {}
             None => {
@@ -364,22 +363,24 @@ impl<X: Executor, C: StateCertificate> Pipeline<X, C> {
     /// Compares what is certified at a height with what is here, as far as both are known.
     fn compare(&mut self, height: Height) {
         let Some(certified) = self.certified.get(&height) else { return };
-        let claim = certified.claim;
         let ordered = self.ordered.get(&height).copied();
-        let place = Place { height, block: claim.block };
-        let computed = self.tree.get(place).and_then(Entry::executed).map(|here| here.roots);
-        let other_block = ordered.filter(|ordered| *ordered != claim.block);
-        let other_roots = computed.filter(|roots| *roots != claim.roots);
-        let (block, computed) = match (other_block, other_roots) {
-            (Some(block), _) => (block, None),
-            (None, Some(roots)) => (claim.block, Some(roots)),
-            (None, None) => return,
-        };
-        let certified = certified.clone();
-        self.diverge(Divergence { certified, block, computed });
+        let other_block = ordered.filter(|ordered| *ordered != certified.block);
+        let computed = self.computed(Place { height, block: certified.block });
+        let same = computed.is_none_or(|roots| roots.digest() == certified.digest);
+        if other_block.is_some() || !same {
+            let block = other_block.unwrap_or(certified.block);
+            self.diverge(certified.clone(), block);
+        }
     }
 
-    fn diverge(&mut self, evidence: Divergence<C>) {
+    /// The roots of a block, if it is executed.
+    fn computed(&self, place: Place) -> Option<Roots> {
+        self.tree.get(place).and_then(Entry::executed).map(|executed| executed.roots)
+    }
+
+    fn diverge(&mut self, certified: Certified<C>, block: BlockId) {
+        let computed = self.computed(Place { height: certified.height, block });
+        let evidence = Divergence { certified, block, computed };
         self.keep(Record::Diverged(evidence.clone()));
         self.stop(Stop::Diverged(Box::new(evidence)));
     }

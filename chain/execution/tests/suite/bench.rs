@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 
 use prefinal_execution::{
     BlockId, Certified, Committed, Config, Effect, ExecuteJob, Height, Input, Limits, Past,
-    Pipeline, Record, Refusal, Role, Roots, StateClaim, Stop, Store, StoreJob, Switches, Vote,
+    Pipeline, Record, Refusal, Role, Roots, Stop, Store, StoreJob, Switches, Vote,
 };
 use prefinal_journal::{Journaled, Memory};
 use prefinal_protocol::{Instant, Slot, View};
@@ -188,7 +188,7 @@ pub(crate) fn certified(block: &Block, roots: Roots) -> Given {
 }
 
 pub(crate) fn certificate(height: Height, block: BlockId, roots: Roots) -> Certified<Signers> {
-    Certified { claim: StateClaim { height, block, roots }, certificate: vec![0, 1, 2] }
+    Certified { height, block, digest: roots.digest(), certificate: vec![0, 1, 2] }
 }
 
 pub(crate) const fn value(slot: u64, byte: u8) -> Given {

@@ -1,9 +1,15 @@
 //! The pipeline, on its own and in the simulator.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail as tests do"
+)]
 
 mod bench;
 mod certificates;
+mod committee;
 mod crashes;
 mod divergence;
 mod forks;

@@ -134,7 +134,10 @@ impl Node {
                 let voters = self.certify_votes.entry(claim).or_default();
                 if voters.insert(from) && voters.len() == QUORUM {
                     let certificate = voters.iter().map(|seat| seat.get()).collect();
-                    self.pipeline(now, Input::Certified(Certified { claim, certificate }));
+                    let StateClaim { height, block, roots } = claim;
+                    let digest = roots.digest();
+                    let certified = Certified { height, block, digest, certificate };
+                    self.pipeline(now, Input::Certified(certified));
                 }
             }
             Message::Proposed(block) => self.pipeline(now, Input::Proposed(block)),
