@@ -116,8 +116,8 @@ impl StartError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Diverged { .. } => "state-diverged",
-            Self::OtherVote { .. } => "other-value",
-            Self::Limit { .. } => "count-too-small",
+            Self::OtherVote { .. } => "other-result",
+            Self::Limit { .. } => "zero-limit",
         }
     }
 }

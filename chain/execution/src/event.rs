@@ -254,8 +254,8 @@ impl<C> Stop<C> {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Diverged(_) => "state-diverged",
-            Self::OtherResult { .. } => "other-value",
-            Self::Executor { .. } | Self::Store { .. } => "internal",
+            Self::OtherResult { .. } => "other-result",
+            Self::Executor { .. } | Self::Store { .. } => "halted",
         }
     }
 }
@@ -266,7 +266,7 @@ impl Refusal {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Proposal { why, .. } => why.code(),
-            Self::Gap { .. } => "slot-missing",
+            Self::Gap { .. } => "slot-gap",
             Self::SecondOrder { .. } => "final-twice",
             Self::Beyond { .. } => "slot-too-far",
             Self::Value { .. } => "count-too-large",
@@ -279,7 +279,7 @@ impl Unkept {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Orphan { .. } | Self::Height { .. } => "other-value",
+            Self::Orphan { .. } | Self::Height { .. } => "never-ordered",
             Self::TooFar { .. } => "slot-too-far",
             Self::Forks { .. } | Self::Room | Self::Evicted => "count-too-large",
         }
