@@ -1,5 +1,103 @@
 //! The pipeline of a block from proposal to certified, durable state.
 //!
+//! A chain that counts its transactions, on a committee of one party:
+//! ```
+//! # use std::collections::VecDeque;
+//! # use std::convert::Infallible;
+//! use prefinal_execution::*;
+//! use prefinal_protocol::{Instant, Machine, Output, Slot, View};
+//!
+//! # #[derive(Clone, Debug)]
+//! struct Increment;
+//! # impl Transaction for Increment {
+//! #     fn encoded_len(&self) -> usize { 1 }
+//! #     fn part(&self) -> Part { Part::Head }
+//! # }
+//! struct Counter;
+//!
+//! impl Executor for Counter {
+//!     type Transaction = Increment;
+//!     type View = u64; // the count after a block
+//! #     type Draft = u64;
+//! #     type Delta = u64;
+//! #     type Error = Infallible;
+//!     fn head(&self, parent: &u64, block: &Block<Increment>) -> Result<u64, Infallible> {
+//!         Ok(parent + block.part(Part::Head).map(|_| 1).sum::<u64>())
+//!     }
+//! #     fn tail(&self, draft: u64, _: &Block<Increment>, _: Randomness) -> Result<u64, Infallible> {
+//! #         Ok(draft)
+//! #     }
+//!     fn seal(&self, count: u64, _: &Block<Increment>) -> Result<Execution<Self>, Infallible> {
+//!         let mut state = [0; 32]; // of a real chain the root of a tree
+//!         state[..8].copy_from_slice(&count.to_be_bytes());
+//!         let roots = Roots { state, receipts: [0; 32] };
+//!         Ok(Execution { roots, view: count, delta: count })
+//!     }
+//! }
+//! # struct Memory { committed: Committed, written: Vec<(BlockId, Roots)> }
+//! # impl Store for Memory {
+//! #     type Executor = Counter;
+//! #     type Certificate = ();
+//! #     type Error = Infallible;
+//! #     fn write_optimistic(&mut self, block: &Block<Increment>, execution: &Execution<Counter>)
+//! #         -> Result<(), Infallible> {
+//! #         self.written.push((block.header.id, execution.roots));
+//! #         Ok(())
+//! #     }
+//! #     fn certify(&mut self, block: &Header, _: &()) -> Result<(), Infallible> {
+//! #         let roots = self.written.iter().find(|(id, _)| *id == block.id).unwrap().1;
+//! #         self.committed = Committed { height: block.height, block: block.id, roots };
+//! #         Ok(())
+//! #     }
+//! #     fn revert(&mut self, block: &Header) -> Result<(), Infallible> {
+//! #         self.written.retain(|(id, _)| *id != block.id);
+//! #         Ok(())
+//! #     }
+//! #     fn committed(&self) -> Result<Committed, Infallible> { Ok(self.committed) }
+//! #     fn recover(&mut self) -> Result<Recovered<Counter>, Infallible> {
+//! #         Ok(Recovered { committed: self.committed, view: 0, optimistic: Vec::new() })
+//! #     }
+//! # }
+//! # let (genesis, roots) = (BlockId::new([0; 32]), Roots { state: [0; 32], receipts: [0; 32] });
+//! # let committed = Committed { height: Height::GENESIS, block: genesis, roots };
+//! # let mut store = Memory { committed, written: Vec::new() };
+//! # let mut journal = Vec::new();
+//! # let (height, slot) = (Height::new(1), Slot::new(1));
+//! # let header = Header { id: BlockId::new([1; 32]), parent: genesis, height, slot };
+//! let limits = Limits::default();
+//! let config = Config { role: Role::Validator, switches: Switches::ON, limits };
+//! let past = Past { recovered: store.recover()?, records: Vec::new() };
+//! let mut pipeline = Pipeline::<Counter, ()>::new(config, past)?;
+//!
+//! let block = Block::new(header, vec![Increment, Increment]);
+//! let (id, view) = (block.header.id, View::new(slot, 0));
+//! let order_vote = Input::Prefinalized { height, block: id, view };
+//! let mut inputs =
+//!     VecDeque::from([Input::Proposed(block.clone()), order_vote, Input::Ordered(block)]);
+//! while let Some(input) = inputs.pop_front() {
+//!     pipeline.handle(Instant::START, input);
+//!     while let Some(output) = pipeline.poll() {
+//!         match output {
+//!             // Durable before the next output.
+//!             Output::Keep(record) | Output::Note(record) => journal.push(record),
+//!             Output::Do(Effect::Execute(job)) => {
+//!                 inputs.push_back(Input::Executed(job.run(&Counter)));
+//!             }
+//!             Output::Do(Effect::Store(job)) => inputs.push_back(Input::Stored(job.run(&mut store))),
+//!             // To the channel that makes certificates; of one party, its vote is one.
+//!             Output::Do(Effect::Vote(Vote { claim: StateClaim { height, block, roots }, .. })) => {
+//!                 let digest = roots.digest();
+//!                 let certified = Certified { height, block, digest, certificate: () };
+//!                 inputs.push_back(Input::Certified(certified));
+//!             }
+//!             Output::Do(other) => println!("{other:?}"),
+//!         }
+//!     }
+//! }
+//! assert_eq!(store.committed()?.roots.state[7], 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! A block passes four stages: the committee *orders* it, every node *executes* it, the committee
 //! *certifies* the state that it leaves, every node *commits* it to its disk. [`Pipeline`] is the machine
 //! that takes blocks through the last three, on validators and on full nodes. It is generic over what
