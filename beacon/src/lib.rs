@@ -115,11 +115,11 @@ pub use crate::config_error::ConfigError;
 pub use crate::event::{Effect, Fault, Input, Output, Refusal, Reveal};
 pub use crate::job::{Finding, Job, Opaque, Verdict, Work};
 pub use crate::schemes::{
-    Batch, BatchCommittee, Bls, Bounds, Content, ContentError, ContentInput, Contents, Decryption,
-    DecryptionShares, Foresight, Function, KeyError, LateKey, LateKeys, MultiSig, NoContents,
-    NoForesight, NoLateKeys, OtherGroupKey, OutputError, PartialsError, Plaintexts, Preparation,
-    ProvenOutput, Random, RunningCombination, Scheme, ShapeError, Sharing, Statement, Unopened,
-    Unusable, Wvuf, check_weight,
+    Batch, BatchCommittee, Bls, Bounds, CertifiedRoot, Content, ContentError, ContentInput,
+    Contents, Decryption, DecryptionShares, Foresight, Function, KeyError, LateKey, LateKeys,
+    MultiSig, NoContents, NoForesight, NoLateKeys, OtherGroupKey, OutputError, PartialsError,
+    Plaintexts, Preparation, ProvenOutput, Random, RunningCombination, Scheme, ShapeError, Sharing,
+    StateRoot, StateSig, StateStatement, Statement, Unopened, Unusable, Wvuf, check_weight,
 };
 pub use crate::switch::{Mode, Switch, SwitchError};
 pub use crate::wire::{Message, Record};

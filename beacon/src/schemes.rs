@@ -6,6 +6,7 @@
 //! | [`Wvuf`]     | chain, epoch, slot, maybe the value            | shares | one point of 𝔾₂    | in 𝔾ₜ       | the partials       |
 //! | [`Decryption`] | the ciphertexts of the value                 | shares | a point of 𝔾₁ each, for each ciphertext | plaintexts | what opens them |
 //! | [`MultiSig`] | chain, epoch, slot and value                   | stake  | one point of 𝔾₁    | the input   | a certificate      |
+//! | [`StateSig`] | the same, and the root of the state            | stake  | one point of 𝔾₁    | the input   | root, certificate  |
 //!
 //! A chain may add its own scheme. A scheme consists of these traits:
 //!
@@ -14,7 +15,7 @@
 //! | [`Function`]    | the public side: committees, partials, outputs, and how they are verified | every scheme       |
 //! | [`Scheme`]      | a party's own side: its secret and its evaluation    | every scheme                            |
 //! | [`LateKeys`]    | parties that count only some time after the start    | the weighted VUF; others use [`NoLateKeys`] |
-//! | [`Contents`]    | inputs that depend on the content of a value         | slot decryption; others use [`NoContents`] |
+//! | [`Contents`]    | inputs that depend on the content of a value         | slot decryption and certificates of states; others use [`NoContents`] |
 //! | [`Foresight`]   | work that is done before all partials have arrived   | BLS and the VUF; others use [`NoForesight`] |
 //! | [`Random`]      | outputs that nobody can predict                      | BLS and the VUF                         |
 //!
@@ -37,6 +38,7 @@ mod decryption;
 mod foresight;
 mod late;
 mod multisig;
+mod state;
 mod wvuf;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +63,7 @@ pub use self::decryption::{
 pub use self::foresight::{Foresight, NoForesight, Preparation, RunningCombination};
 pub use self::late::{KeyError, LateKey, LateKeys, NoLateKeys};
 pub use self::multisig::{MultiSig, Statement};
+pub use self::state::{CertifiedRoot, StateRoot, StateSig, StateStatement};
 pub use self::wvuf::Wvuf;
 
 /// The public side of a function that a committee computes together. It is everything that is needed to

@@ -49,7 +49,7 @@ const NOT_SHIPPED: [&str; 9] = [
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 39] = [
+const ARROWS: [(&str, &[&str]); 40] = [
     (
         "prefinal",
         &[
@@ -92,6 +92,7 @@ const ARROWS: [(&str, &[&str]); 39] = [
         "prefinal-engine-suite",
         &["prefinal-engine", "prefinal-protocol", "prefinal-sim", "prefinal-weighted-rounding"],
     ),
+    ("prefinal-execution", &["prefinal-protocol"]),
     ("prefinal-journal", &["prefinal-protocol"]),
     (
         "prefinal-driver",
@@ -173,6 +174,7 @@ const ARROWS: [(&str, &[&str]); 39] = [
             "prefinal-beacon",
             "prefinal-crypto-core",
             "prefinal-engine",
+            "prefinal-execution",
             "prefinal-jolteon",
             "prefinal-malachite",
             "prefinal-protocol",
@@ -192,6 +194,7 @@ const ARROWS: [(&str, &[&str]); 39] = [
             "prefinal-crypto-core",
             "prefinal-driver",
             "prefinal-engine",
+            "prefinal-execution",
             "prefinal-home",
             "prefinal-journal",
             "prefinal-lab",

@@ -234,10 +234,7 @@ impl Function for MultiSig {
         input: &Statement,
         partials: &BTreeMap<Party, min_sig::Signature>,
     ) -> Result<(), PartialsError> {
-        let message = input.to_bytes();
-        let vote = |(&party, &signature): (&_, &_)| (party, Vote { message: &message, signature });
-        let culprits = electorate.culprits(Self::DOMAIN, &partials.iter().map(vote).collect())?;
-        if culprits.is_empty() { Ok(()) } else { Err(PartialsError::Faulty { culprits }) }
+        check_votes(electorate, Self::DOMAIN, &input.to_bytes(), partials)
     }
 
     fn combine(
@@ -245,9 +242,8 @@ impl Function for MultiSig {
         input: &Statement,
         partials: &BTreeMap<Party, min_sig::Signature>,
     ) -> Result<ProvenOutput<Self>, PartialsError> {
-        let message = input.to_bytes();
-        let certificate = Certificate::assemble(electorate, Self::DOMAIN, &message, partials)?;
-        Ok(ProvenOutput { output: *input, proof: certificate.into_inner() })
+        let proof = assemble(electorate, Self::DOMAIN, &input.to_bytes(), partials)?;
+        Ok(ProvenOutput { output: *input, proof })
     }
 
     fn prove(
@@ -320,6 +316,28 @@ impl Scheme for MultiSig {
     ) -> Result<(), ConfigError> {
         Err(ConfigError::OnePath)
     }
+}
+
+/// Checks votes for one message, and names those that are wrong.
+pub(super) fn check_votes(
+    electorate: &Electorate<MinSig>,
+    domain: Domain,
+    message: &[u8],
+    votes: &BTreeMap<Party, min_sig::Signature>,
+) -> Result<(), PartialsError> {
+    let vote = |(&party, &signature): (&_, &_)| (party, Vote { message, signature });
+    let culprits = electorate.culprits(domain, &votes.iter().map(vote).collect())?;
+    if culprits.is_empty() { Ok(()) } else { Err(PartialsError::Faulty { culprits }) }
+}
+
+/// Makes a certificate of votes for one message.
+pub(super) fn assemble(
+    electorate: &Electorate<MinSig>,
+    domain: Domain,
+    message: &[u8],
+    votes: &BTreeMap<Party, min_sig::Signature>,
+) -> Result<Certificate<MinSig>, PartialsError> {
+    Ok(Certificate::assemble(electorate, domain, message, votes)?.into_inner())
 }
 
 impl From<VotesError> for PartialsError {

@@ -1,8 +1,13 @@
 //! The laws hold of every scheme here, and each can fail: of a function by bookkeeping, broken in one place
 //! at a time, the law that is for it finds it.
 use prefinal_beacon::laws::{DealtCommittee, Law, Sample, check};
-use prefinal_beacon::{Batch, Binding, Bls, Content, Decryption, MultiSig, Path, Slot, Wvuf};
+use prefinal_beacon::{
+    Batch, Binding, Bls, Content, Decryption, MultiSig, Path, Slot, StateRoot, StateSig,
+    StateStatement, Value, Wvuf,
+};
 use prefinal_crypto_core::access::{Access, Party};
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::certificate::Electorate;
 use prefinal_crypto_core::context::Context;
 use prefinal_crypto_core::elgamal::Label;
 use prefinal_crypto_core::wire::Object;
@@ -92,6 +97,36 @@ impl Sample for Slots {
 #[test]
 fn slot_decryption_keeps_the_laws() {
     assert_eq!(check(&Slots), Ok(()));
+}
+
+struct States;
+
+impl Sample for States {
+    type Scheme = StateSig;
+
+    /// The keys of multi-signatures.
+    fn deal(&self, number: u8, path: Path) -> DealtCommittee<StateSig> {
+        let dealt = Instances::<MultiSig> { binding: Binding::Value, late: |_| None };
+        let DealtCommittee { committee, secrets, .. } = dealt.deal(number, path);
+        DealtCommittee { committee, secrets, late_keys: Vec::new() }
+    }
+
+    fn content(
+        &self,
+        electorate: &Electorate<MinSig>,
+        context: &Context,
+        slot: Slot,
+        number: u8,
+    ) -> Option<Content<StateSig>> {
+        let (value, root) = (Value::new([number; 32]), [number + 1; 32]);
+        let statement = StateStatement { context: *context, slot, value, root };
+        Some(StateRoot::new(electorate, statement))
+    }
+}
+
+#[test]
+fn certificates_of_states_keep_the_laws() {
+    assert_eq!(check(&States), Ok(()));
 }
 
 /// The laws that a toy broken in one place does not keep.

@@ -4,12 +4,14 @@
 //! |--------------|--------------------------------------------------------------------------|
 //! | here         | the paper's experiment: slow path against fast path                       |
 //! | `campaign`   | thousands of executions under attack                                      |
+//! | `execution`  | from a transaction to its certified, durable state, with the pipeline's switches |
 //! | `load`       | latency over throughput, with clients on Trantor                          |
 //! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
 //!
 //! Here stands what can be asked, and how answers are shown; [`prefinal_lab`] computes them.
 
 mod campaign;
+mod execution;
 mod load;
 mod thresholds;
 
@@ -54,6 +56,8 @@ pub struct Options {
     committee: CommitteeOptions,
     #[command(flatten)]
     changes: Changes,
+    #[command(flatten)]
+    execution: execution::ExecutionOptions,
     #[command(flatten)]
     load: load::LoadOptions,
     /// How many of the table's largest holders take part [default: all with stake]
@@ -193,6 +197,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     if options.campaign {
         let (order, command) = options.order()?;
         return campaign::run(&order, command);
+    }
+    if options.execution.is_asked_for() {
+        return execution::run(options);
     }
     if options.load.is_asked_for() {
         return load::run(options);

@@ -6,6 +6,7 @@
 //! | [`latency`]    | the paper's experiment: slow path against fast path                       |
 //! | [`dealt`]      | the same for large committees: keys dealt before, ideal cryptography at real prices |
 //! | [`load`]       | latency over throughput: clients in a closed loop on Trantor              |
+//! | [`execution`]  | from a transaction to its certified, durable state: throughput against latency |
 //! | [`campaign`]   | thousands of executions under attack, on every engine                     |
 //! | [`check`], `view` | what must hold of whole validators; `finality`: what is final          |
 //! | [`thresholds`] | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
@@ -31,6 +32,7 @@ pub mod check;
 pub mod committee;
 pub mod costs;
 pub mod dealt;
+pub mod execution;
 mod failure;
 mod finality;
 mod ground;

@@ -1,0 +1,219 @@
+//! `prefinal simulate --execute`: from a transaction to its certified, durable state, as a table, CSV and a
+//! plot.
+//!
+//! Parameters and points beside which it stands are those of Zaptos (2025), section 6.2: 100 validators and 30
+//! full nodes in 10 regions, transfers of 300 bytes, validators with 32 and 64 cores.
+use std::time::Instant as Clock;
+
+use clap::Args;
+use prefinal_execution::Switches;
+use prefinal_lab::execution::{Experiment, Parts, Point, Prices};
+use prefinal_lab::waits::milliseconds;
+use prefinal_lab::{Failure, place};
+
+use super::Options;
+use super::thresholds::records;
+use crate::output::{Sink, aside};
+use crate::table;
+use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
+
+/// Validators of the paper.
+const VALIDATORS: usize = 100;
+
+/// Transactions a second and median latency in milliseconds, read from the paper's text: both pipelines.
+const PAPER_32: [[(f64, f64); 2]; 2] =
+    [[(1_000.0, 750.0), (14_000.0, 1530.0)], [(1_000.0, 580.0), (15_000.0, 850.0)]];
+const PAPER_64: [[(f64, f64); 2]; 2] =
+    [[(1_000.0, 740.0), (20_000.0, 1320.0)], [(1_000.0, 580.0), (20_000.0, 780.0)]];
+
+/// What an experiment with execution is asked for.
+#[derive(Args, Debug)]
+pub(super) struct ExecutionOptions {
+    /// Follow transactions to their certified, durable state instead, with each switch of the pipeline, and
+    /// measure latency over throughput [--parties 100, --regions zaptos unless they are given]
+    #[arg(long, conflicts_with_all = [
+        "campaign", "thresholds", "ideal", "epochs", "scheme", "engine", "slots", "stakes", "fast",
+        "load", "costs", "interface", "connection", "cores",
+    ])]
+    execute: bool,
+    /// Transactions a second, one run for each number
+    #[arg(long, value_name = "COUNT,…", requires = "execute", value_delimiter = ',',
+        default_values_t = [1000, 2500, 5000, 7500, 10_000, 12_500, 14_000, 15_000])]
+    loads: Vec<u64>,
+    /// Cores of the paper's validators: 32 or 64. They decide how much is executed in a second
+    #[arg(long, value_name = "CORES", requires = "execute", default_value_t = 32,
+        value_parser = clap::value_parser!(u32).range(32..=64))]
+    executors: u32,
+}
+
+impl ExecutionOptions {
+    pub(super) const fn is_asked_for(&self) -> bool {
+        self.execute
+    }
+}
+
+/// One setting of the switches, and what came of each load.
+struct Curve {
+    name: &'static str,
+    switches: Switches,
+    points: Vec<Point>,
+}
+
+/// All off, what each adds, all on. `piggyback` without `opt_execute` has nothing to carry.
+const SETTINGS: [(&str, Switches); 6] = [
+    ("all off", Switches::OFF),
+    ("opt-commit", Switches { opt_commit: true, ..Switches::OFF }),
+    ("opt-execute", Switches { opt_execute: true, ..Switches::OFF }),
+    ("opt-execute, opt-commit", Switches { piggyback: false, ..Switches::ON }),
+    ("opt-execute, piggyback", Switches { opt_commit: false, ..Switches::ON }),
+    ("all on", Switches::ON),
+];
+
+pub(super) fn run(options: &Options) -> Result<(), Failure> {
+    let started = Clock::now();
+    let asked = &options.execution;
+    let (prices, paper) = match asked.executors {
+        32 => (Prices::CORES_32, PAPER_32),
+        64 => (Prices::CORES_64, PAPER_64),
+        other => return Err(Failure::bad_input(format_args!("--executors {other}: 32 or 64"))),
+    };
+    let usual = ["zaptos".to_owned()];
+    let regions = match &options.committee.regions[..] {
+        [all] if all == "all" => &usual[..],
+        regions => regions,
+    };
+    let seed = options.committee.seed;
+    let validators = options.parties.unwrap_or(VALIDATORS);
+    let placement = place(regions, validators, seed)?;
+    let placement = placement.ok_or_else(|| Failure::bad_input("--regions none: no delays"))?;
+    let experiment = Experiment::common_case(&placement, prices, seed)?;
+    let (full_nodes, cores) = (experiment.full_nodes, asked.executors);
+    let places = regions.join(", ");
+    say!(
+        "{validators} validators, {full_nodes} full nodes in {places}, {cores} cores, seed {seed}"
+    );
+    let mut curves = Vec::new();
+    for (name, switches) in SETTINGS {
+        let mut points = Vec::new();
+        for &load in &asked.loads {
+            let point = experiment.run(load, switches)?;
+            let p50 = point.waits.percentile(50).map_or_else(|| "-".to_owned(), milliseconds);
+            aside("measured", format_args!("{name}, {load}/s, median {p50} ms"));
+            points.push(point);
+        }
+        curves.push(Curve { name, switches, points });
+    }
+    print(&curves);
+    write(options, &curves, paper)?;
+    say!("{:.1} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The stages in the order of time.
+fn stages(parts: &Parts) -> [std::time::Duration; 6] {
+    let Parts { disseminate, order, execute, certify, commit, full_node } = *parts;
+    [disseminate, order, execute, certify, commit, full_node]
+}
+
+fn print(curves: &[Curve]) {
+    let rows = curves.iter().flat_map(|curve| {
+        curve.points.iter().map(|point| {
+            let p50 = point.waits.percentile(50).map_or_else(|| "-".to_owned(), milliseconds);
+            let first =
+                [curve.name.to_owned(), point.load.to_string(), point.per_second.to_string()];
+            let stages = stages(&point.parts).map(milliseconds);
+            first.into_iter().chain([p50]).chain(stages).collect::<Vec<_>>()
+        })
+    });
+    let header = [
+        "early",
+        "load/s",
+        "committed/s",
+        "p50, ms",
+        "disseminate",
+        "order",
+        "execute",
+        "certify",
+        "commit",
+        "full node",
+    ];
+    say!("{}", table::table(&header, rows));
+}
+
+fn write(options: &Options, curves: &[Curve], paper: [[(f64, f64); 2]; 2]) -> Result<(), Failure> {
+    let (csv, svg) = (options.out.join("execution.csv"), options.out.join("execution.svg"));
+    let header = [
+        "executors",
+        "seed",
+        "opt_execute",
+        "opt_commit",
+        "piggyback",
+        "load_per_second",
+        "committed_per_second",
+        "p25_us",
+        "p50_us",
+        "p75_us",
+        "mean_us",
+        "disseminate_us",
+        "order_us",
+        "execute_us",
+        "certify_us",
+        "commit_us",
+        "full_node_us",
+    ];
+    let rows = curves.iter().flat_map(|Curve { switches, points, .. }| {
+        points.iter().map(move |point| {
+            let Switches { opt_execute, opt_commit, piggyback } = *switches;
+            let setting = [opt_execute, opt_commit, piggyback].map(|on| u8::from(on).to_string());
+            let wait = |percent| point.waits.percentile(percent).unwrap_or_default();
+            let waits = [wait(25), wait(50), wait(75), point.waits.mean().unwrap_or_default()];
+            let times = waits.into_iter().chain(stages(&point.parts));
+            let run = [options.execution.executors.to_string(), options.committee.seed.to_string()];
+            let throughput = [point.load.to_string(), point.per_second.to_string()];
+            let before = run.into_iter().chain(setting).chain(throughput);
+            before.chain(times.map(|time| time.as_micros().to_string())).collect::<Vec<_>>()
+        })
+    });
+    let header = header.map(str::to_owned).to_vec();
+    records(&csv, std::iter::once(header).chain(rows))?;
+    plot(options, &svg, curves, paper)?;
+    say!("written: {}, {}", csv.display(), svg.display());
+    Ok(())
+}
+
+fn plot(
+    options: &Options,
+    svg: &std::path::Path,
+    curves: &[Curve],
+    paper: [[(f64, f64); 2]; 2],
+) -> Result<(), Failure> {
+    let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    let place = |point: &Point| {
+        let wait = point.waits.percentile(50).unwrap_or_default();
+        (number(point.per_second), wait.as_secs_f64() * 1e3)
+    };
+    let mut lines: Vec<Line> = curves
+        .iter()
+        .map(|curve| Line {
+            name: curve.name.to_owned(),
+            points: curve.points.iter().map(place).collect(),
+        })
+        .collect();
+    let papers = ["the paper's baseline", "the paper's Zaptos"].into_iter().zip(paper);
+    lines
+        .extend(papers.map(|(name, points)| Line { name: name.to_owned(), points: points.into() }));
+    let all = || lines.iter().flat_map(|line| line.points.iter().copied());
+    let right = all().map(|(across, _)| across).fold(1.0, f64::max) * 1.05;
+    let top = all().map(|(_, up)| up).fold(1.0, f64::max) * 1.1;
+    let (cores, seed) = (options.execution.executors, options.committee.seed);
+    let title = format!("From submission to the full node's commit, {cores} cores, seed {seed}");
+    let picture = Lines {
+        title: &title,
+        across: Axis { label: "transactions a second", range: 0.0..right, scale: Scale::Linear },
+        up: Axis { label: "median latency, ms", range: 0.0..top, scale: Scale::Linear },
+        legend: Legend::LowerRight,
+        dots: true,
+        lines,
+    };
+    Sink::open(svg)?.picture(&picture)
+}

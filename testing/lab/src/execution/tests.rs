@@ -1,0 +1,51 @@
+//! What the experiment must show, whatever the figures.
+use std::time::Duration;
+
+use prefinal_execution::Switches;
+use prefinal_sim::{Geography, Placement, ZAPTOS};
+
+use super::{Experiment, Prices};
+
+/// A tenth of the paper's committee, in the same regions.
+fn small() -> Experiment {
+    let placement = Placement::dealt(&Geography::aws().unwrap(), 10, &ZAPTOS, 1).unwrap();
+    let experiment = Experiment::common_case(&placement, Prices::CORES_32, 1).unwrap();
+    assert_eq!((experiment.validators.get(), experiment.full_nodes.get()), (10, 3));
+    Experiment { warm_up: Duration::from_secs(1), counted: Duration::from_secs(3), ..experiment }
+}
+
+#[test]
+fn the_parts_add_up_to_the_mean_latency() {
+    for switches in [Switches::OFF, Switches::ON] {
+        let point = small().run(5_000, switches).unwrap();
+        let (mean, total) = (point.waits.mean().unwrap(), point.parts.total());
+        assert!(mean.abs_diff(total) < Duration::from_micros(1), "{mean:?}, {total:?}");
+        assert!((4_500..=5_500).contains(&point.per_second), "{}", point.per_second);
+    }
+}
+
+#[test]
+fn every_switch_helps_and_all_of_them_most() {
+    let experiment = small();
+    let median = |switches| {
+        let point = experiment.run(8_000, switches).unwrap();
+        point.waits.percentile(50).unwrap()
+    };
+    let [off, on] = [Switches::OFF, Switches::ON].map(median);
+    let alone =
+        |opt_execute, opt_commit| median(Switches { opt_execute, opt_commit, piggyback: false });
+    let (executes, commits) = (alone(true, false), alone(false, true));
+    assert!(on < executes && executes < off && commits < off, "{off:?} {executes:?} {commits:?}");
+    assert_eq!(median(Switches { piggyback: true, ..Switches::OFF }), off, "nothing to carry");
+}
+
+#[test]
+fn a_load_above_the_capacity_queues() {
+    let experiment = small();
+    let most = experiment.prices.most(experiment.block_interval);
+    let capacity = most * 1000 / 150;
+    let point = experiment.run(capacity * 2, Switches::ON).unwrap();
+    assert!(point.per_second <= capacity + most, "{} of {capacity}", point.per_second);
+    let easy = experiment.run(capacity / 2, Switches::ON).unwrap();
+    assert!(point.waits.percentile(50) > easy.waits.percentile(50));
+}
