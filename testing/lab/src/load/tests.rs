@@ -80,13 +80,14 @@ fn the_same_seed_gives_the_same_run_and_measured_work_is_done() {
 #[test]
 fn a_replica_that_is_down_or_equivocates_costs_an_epoch_and_no_more_if_it_is_left_out() {
     for vice in [Vice::Crash, Vice::Equivocation] {
-        let delivered = |leaders| {
+        let delivered = |without: &[Improvement]| {
             let mut load = load(network(), free());
             (load.warm_up, load.counted) = (Duration::from_secs(1), Duration::from_secs(19));
-            (load.vice, load.leaders) = (Some(vice), leaders);
+            load.vice = Some(vice);
+            load.without = without.iter().copied().collect();
             load.run(20).unwrap().seconds.iter().skip(10).sum::<u64>()
         };
-        let (left_out, leads_on) = (delivered(Leaders::BackOff), delivered(Leaders::All));
+        let (left_out, leads_on) = (delivered(&[]), delivered(&[Improvement::BackOff]));
         assert!(left_out > 2 * leads_on, "{vice:?}: {left_out} against {leads_on}");
     }
 }
