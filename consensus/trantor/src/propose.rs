@@ -184,7 +184,9 @@ impl Trantor {
                 self.prepare(View::new(slot, 0), value);
             }
             let last = self.last_taken();
-            for label in missing.into_iter().filter(|label| label.until <= last) {
+            let first = missing.into_iter().find(|label| label.until <= last);
+            // Nothing is decided, so what is decided and missing goes before.
+            if let Some(label) = first.filter(|_| self.fetch.has_room_to_spare()) {
                 let author = self.committee.signers([label.author]);
                 self.want(now, Item::Batch(label.id), author);
             }
@@ -268,8 +270,8 @@ impl Trantor {
         self.check(work, crate::engine::Pending::Evidence { party, contradiction });
     }
 
-    /// Keeps a proposal for an epoch whose leaders are not known: a few of each party. They are small, for a block holds
-    /// certificates and no transactions; and a leader whose block got lost here might be left out for it.
+    /// Keeps a proposal for an epoch whose leaders are not known: a few of each party. They are small, for a
+    /// block holds certificates and no transactions; and a leader whose block got lost here might be left out for it.
     fn hold(&mut self, from: Party, proposal: Proposal) {
         let held = self.early.entry(from).or_default();
         let room = u64::try_from(held.len()).unwrap_or(u64::MAX) < SEGMENT;

@@ -13,6 +13,7 @@ use crate::certificate::Stage;
 use crate::config::{Config, OwnBatches};
 use crate::engine::{Effect, Input, Output, Trantor};
 use crate::fault::Fault;
+use crate::fetch::Item;
 use crate::message::{MAX_BATCHES, Message, ShapeError};
 use crate::records::Record;
 
@@ -162,4 +163,19 @@ fn empty_blocks_and_certified_batches_need_no_waiting() {
     let mixed = body(&[b"proven"]).and_uncertified(vec![batch(&[b"here"]).label()]);
     bench.spread(&[b"here"]);
     assert_eq!(prepares(&bench.receive(1, bench.forger.proposal(1, 6, &mixed))).len(), 1);
+}
+
+#[test]
+fn what_may_never_be_decided_leaves_room_for_what_is() {
+    for (wanted, asked) in [(31, vec![1]), (32, vec![])] {
+        let mut bench = Bench::new();
+        for number in 0..wanted {
+            let item = Item::Batch(batch(&[&[number]]).id());
+            bench.engine.fetch.want(at(1000), item, vec![Party::new(2)]);
+        }
+        let block = uncertified(&[batch(&[b"missing"])]);
+        bench.receive(1, bench.forger.proposal(1, 2, &block));
+        bench.now = at(20);
+        assert_eq!(batch_requests(&bench.input(Input::Tick)), asked, "beside {wanted}");
+    }
 }
