@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn who_waits_less_counts_more() {
         assert_eq!(median(vec![ms(30), ms(10), ms(30)]), ms(10));
-        assert_eq!(median(vec![ms(30), ms(10), ms(30), ms(30)]), ms(30));
+        assert_eq!(median(vec![ms(30), ms(10), ms(30), ms(30), ms(30)]), ms(30));
         assert_eq!(median(Vec::new()), ms(0));
     }
 }
