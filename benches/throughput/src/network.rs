@@ -88,21 +88,41 @@ pub(crate) fn read(inbox: Inbox, meters: Arc<Meters>) -> Receiver<Outcome<Receiv
     received
 }
 
+/// What each link brings is decoded in its order, that of several links on several cores.
 async fn decode(mut inbox: Inbox, meters: Arc<Meters>, messages: Sender<Outcome<Received>>) {
+    let mut readers: BTreeMap<Party, Sender<Frame>> = BTreeMap::new();
     while let Some(incoming) = inbox.recv().await {
-        let next = match incoming {
+        let sent = match incoming {
             Incoming::Frame(frame) => {
-                let message = meters.charge(Part::Decoding, || borsh::from_slice(&frame.content));
-                let received = |message| Received { from: frame.from, message, _frame: frame };
-                message.map(received).map_err(Into::into)
+                let reader = readers.entry(frame.from).or_insert_with(|| {
+                    let (frames, waiting) = channel(QUEUE);
+                    tokio::spawn(decode_link(waiting, Arc::clone(&meters), messages.clone()));
+                    frames
+                });
+                reader.send(frame).await.is_ok()
             }
             Incoming::Down { peer, why } => {
-                Err(format!("the link to {peer} is down: {why}").into())
+                let error = format!("the link to {peer} is down: {why}");
+                messages.send(Err(error.into())).await.is_ok()
             }
             // Up, as it was when the run began.
             _ => continue,
         };
-        if messages.send(next).await.is_err() {
+        if !sent {
+            return;
+        }
+    }
+}
+
+async fn decode_link(
+    mut frames: Receiver<Frame>,
+    meters: Arc<Meters>,
+    messages: Sender<Outcome<Received>>,
+) {
+    while let Some(frame) = frames.recv().await {
+        let message = meters.charge(Part::Decoding, || borsh::from_slice(&frame.content));
+        let received = |message| Received { from: frame.from, message, _frame: frame };
+        if messages.send(message.map(received).map_err(Into::into)).await.is_err() {
             return;
         }
     }

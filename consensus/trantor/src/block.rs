@@ -1,8 +1,12 @@
 //! Transactions, the blocks that order them, and the names of blocks.
 //!
-//! A block is a list of availability certificates; the transactions are in their batches. A block's name
+//! A block is a list of batches; the transactions are in them. Of each batch there is an availability
+//! certificate, or it is the leader's own, and those that prepare the block have stored it: a strong quorum of
+//! prepares shows as much as a weak quorum of acknowledgements, and a message delay and its answer are saved.
+//!
+//! A block's name
 //! covers its height and its batches, and neither the view nor the signers: a value that is prepared in one
-//! view and decided in another keeps its name, and certificates of one batch are interchangeable. A height
+//! view and decided in another keeps its name, and a batch has the same name with and without a certificate. A height
 //! that is skipped has a name as well, so that parties can vote for it.
 //!
 //! `value = H("block", context, height, batch₁, batch₂, …)`, `skipped = H("skipped", height)`
@@ -104,24 +108,38 @@ impl fmt::Debug for Transaction {
 #[derive(Clone, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Body {
     certificates: Vec<AvailabilityCertificate>,
+    uncertified: Vec<BatchLabel>,
 }
 
 impl Body {
     /// A block of these batches.
     #[must_use]
     pub const fn new(certificates: Vec<AvailabilityCertificate>) -> Self {
-        Self { certificates }
+        Self { certificates, uncertified: Vec::new() }
     }
 
-    /// The certificates of its batches, in their order.
+    /// The same block, and behind it these batches of its leader, of which there is no certificate.
+    #[must_use]
+    pub fn and_uncertified(self, uncertified: Vec<BatchLabel>) -> Self {
+        Self { uncertified, ..self }
+    }
+
+    /// The certificates of its first batches, in their order.
     #[must_use]
     pub fn certificates(&self) -> &[AvailabilityCertificate] {
         &self.certificates
     }
 
+    /// The batches behind them, without certificates.
+    #[must_use]
+    pub fn uncertified(&self) -> &[BatchLabel] {
+        &self.uncertified
+    }
+
     /// The batches, in their order.
     pub fn batches(&self) -> impl Iterator<Item = &BatchLabel> {
-        self.certificates.iter().map(|certificate| &certificate.batch)
+        let certified = self.certificates.iter().map(|certificate| &certificate.batch);
+        certified.chain(&self.uncertified)
     }
 
     /// Length of the encoded transactions of all batches in bytes.
@@ -190,8 +208,11 @@ mod tests {
             assert_ne!(other.value(&[9; 32], Slot::new(7)), name);
         }
         let others = Body::new(vec![certify(&batch(1, &[&[1, 2], &[3]]), &[0, 3])]);
-        assert_ne!(others, one);
-        assert_eq!(others.value(&[9; 32], Slot::new(7)), name);
+        let none = Body::default().and_uncertified(vec![batch(1, &[&[1, 2], &[3]]).label()]);
+        for same in [others, none] {
+            assert_ne!(same, one);
+            assert_eq!(same.value(&[9; 32], Slot::new(7)), name);
+        }
     }
 
     #[test]

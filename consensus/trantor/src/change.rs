@@ -5,7 +5,7 @@
 //! order of heights and views, although many heights are open. The heights behind `h` go on meanwhile.
 //!
 //! - A height expires `timeout` after its leader could propose, `2^k · timeout` in attempt `k`. A leader
-//!   that left a height of the epoch empty gets a quarter for its others if it proposes nothing, and all
+//!   that left a height of this epoch or the one before empty gets a quarter for its others if it proposes nothing, and all
 //!   leaders' time runs at once, so several failed leaders cost about one timeout and not one each.
 //! - The time of a later attempt runs as soon as a strong quorum has asked for it or a later one. Until
 //!   then the view change is only sent again, since messages get lost.
@@ -26,7 +26,8 @@ use crate::vote::ATTEMPTS_AHEAD;
 
 impl Trantor {
     fn leader_failed(&self) -> bool {
-        self.schedule.leader(self.next).is_some_and(|leader| self.failed.contains(&leader))
+        let failed = |leader| self.failed.contains(&leader) || self.schedule.is_suspect(leader);
+        self.schedule.leader(self.next).is_some_and(failed)
     }
 
     /// When the lowest undecided height has to be looked at.
@@ -223,7 +224,7 @@ impl Trantor {
         self.prepare(view, value);
     }
 
-    /// Whether a party may propose in this view; only views of this epoch have a primary that is known.
+    /// Whether a party may propose in this view; only some views have a primary that is known.
     pub(crate) fn is_primary(&self, party: Party, view: View) -> bool {
         self.schedule.primary(view, &self.committee) == Some(party)
     }

@@ -54,6 +54,31 @@ pub struct Config {
     pub batch_timeout: Duration,
     /// Who leads an epoch; the same at every party.
     pub leaders: Leaders,
+    /// Whether epochs overlap; the same at every party. Under a [`Replica`](crate::Replica) they never do.
+    pub epochs: Epochs,
+    /// When this party's own batches go into its blocks.
+    pub own_batches: OwnBatches,
+}
+
+/// When the leaders of an epoch are known, which see [`Schedule`](crate::Schedule).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Epochs {
+    /// An epoch before, so that heights of two epochs are open at a time.
+    #[default]
+    Overlapping,
+    /// When all heights before are decided, as in ISS.
+    OneByOne,
+}
+
+/// When the batches of a leader go into its blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OwnBatches {
+    /// As soon as they leave: what waits in the mempool becomes a batch when the leader may propose. The votes
+    /// for its block acknowledge it, see [`Body`](crate::Body).
+    #[default]
+    AtOnce,
+    /// When a weak quorum has acknowledged them, as in the paper.
+    Certified,
 }
 
 /// Who leads an epoch, of the members with stake.
@@ -83,6 +108,8 @@ impl Config {
             max_transactions: 2048,
             batch_timeout: Duration::from_millis(20),
             leaders: Leaders::BackOff,
+            epochs: Epochs::Overlapping,
+            own_batches: OwnBatches::AtOnce,
         }
     }
 }

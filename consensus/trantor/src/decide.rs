@@ -38,7 +38,9 @@ impl Trantor {
             return;
         }
         self.keep(Record::Decided(Box::new(certificate.clone())));
+        self.give_up_incomplete(slot, certificate.value);
         self.open.remove(&slot);
+        self.turns.remove(&slot);
         self.promises.remove(&slot);
         self.carried.remove(&slot);
         self.prepares.retain(|view| view.slot != slot);
@@ -88,7 +90,7 @@ impl Trantor {
 
     /// Handles proposals that came before their epoch.
     fn admit_early(&mut self, now: Instant) {
-        let end = self.schedule.end();
+        let end = self.schedule.horizon();
         let known = |held: &Vec<crate::message::Proposal>| held.iter().any(|one| one.slot < end);
         if !self.early.values().any(known) {
             return;
@@ -160,21 +162,23 @@ impl Trantor {
             let item = Item::Body(slot, certificate.value);
             self.want(now, item, certificate.votes.signers.clone());
         }
-        let here = self
-            .decided
-            .range(self.unreported..)
-            .filter_map(|(slot, certificate)| self.bodies.get(slot)?.get(&certificate.value));
+        let here = self.decided.range(self.unreported..).filter_map(|(slot, certificate)| {
+            Some((self.bodies.get(slot)?.get(&certificate.value)?, &certificate.votes.signers))
+        });
         let missing: Vec<(BatchId, Signers)> = here
-            .flat_map(Body::certificates)
-            .filter(|certificate| !self.store.has(&certificate.batch))
-            .map(|certificate| (certificate.batch.id, certificate.acks.signers.clone()))
+            .flat_map(|(body, voters)| {
+                let proven = body.certificates().iter().map(|one| (&one.batch, &one.acks.signers));
+                proven.chain(body.uncertified().iter().map(move |batch| (batch, voters)))
+            })
+            .filter(|(batch, _)| !self.store.has(batch))
+            .map(|(batch, signers)| (batch.id, signers.clone()))
             .collect();
         for (id, signers) in missing {
             self.want(now, Item::Batch(id), signers);
         }
     }
 
-    fn want(&mut self, now: Instant, item: Item, signers: Signers) {
+    pub(crate) fn want(&mut self, now: Instant, item: Item, signers: Signers) {
         if self.fetch.is_wanted(&item) || !self.fetch.has_room() {
             return;
         }

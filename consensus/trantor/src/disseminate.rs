@@ -4,7 +4,7 @@
 //! author   batch ──► all        as soon as one is due, whatever is being ordered
 //! all      ack ──► author       when it is durable here
 //! author   certificate          of a weak quorum of acks, into the buffer
-//! leader   block                of all certificates that fit, when it proposes
+//! leader   block                of all certificates that fit, and of its own batches, when it proposes
 //! ```
 //! The buffer is bounded: an author with [`BUFFER`](crate::store::BUFFER) batches on the way takes no more
 //! from its mempool, which then tells its submitters that it is busy. A party that does not lead passes its
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
-use prefinal_protocol::{Instant, Recipient};
+use prefinal_protocol::{Instant, Recipient, Slot};
 
 use crate::batch::{Acks, AvailabilityCertificate, Batch, BatchId, BatchLabel, LIFETIME};
 use crate::block::Transaction;
@@ -70,6 +70,20 @@ impl Trantor {
         }
     }
 
+    /// Spreads what waits, due or not.
+    pub(crate) fn spread_waiting(&mut self, now: Instant) {
+        if self.store.may_spread(self.me)
+            && let Some(transactions) = self.mempool.batch_at_once()
+        {
+            self.make_batch(now, transactions);
+        }
+    }
+
+    /// The last height that a batch may end at which is stored for its author.
+    pub(crate) fn last_taken(&self) -> Slot {
+        self.next.after(LIFETIME.saturating_mul(2))
+    }
+
     fn make_batch(&mut self, now: Instant, transactions: Vec<Transaction>) {
         let batch = Batch::new(self.me, self.next.after(LIFETIME), transactions);
         if self.store.insert(batch.clone()) {
@@ -118,8 +132,7 @@ impl Trantor {
         if self.fetch.is_wanted(&crate::fetch::Item::Batch(label.id)) {
             self.take_batch(now, batch.clone());
         }
-        let last = self.next.after(LIFETIME.saturating_mul(2));
-        if label.until < self.next || label.until > last {
+        if label.until < self.next || label.until > self.last_taken() {
             return;
         }
         if self.store.has(&label) {
@@ -133,6 +146,7 @@ impl Trantor {
                 return;
             }
             self.keep(Record::Batch(batch));
+            self.prepare_complete(now);
         }
         let signature = self.sign_ack(&label);
         self.send(Recipient::One(from), Message::Ack(label, signature));
@@ -238,6 +252,7 @@ impl Trantor {
         }
         self.fetch.found(&crate::fetch::Item::Batch(id));
         self.report(now);
+        self.prepare_complete(now);
     }
 
     /// Spreads this party's batches that have lost their acknowledgements, in a crash or with their committee.

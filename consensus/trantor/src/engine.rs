@@ -16,7 +16,7 @@ use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value, View};
 use crate::batch::{BatchId, BatchLabel};
 use crate::block::{Body, Transaction};
 use crate::certificate::{Stage, VoteCertificate};
-use crate::config::{Config, ConfigError, Leaders, Replicas};
+use crate::config::{Config, ConfigError, Epochs, Leaders, OwnBatches, Replicas};
 use crate::fault::{Contradiction, Fault};
 use crate::fetch::Fetch;
 use crate::job::{Asks, Claim, Fingerprint, Job, Verdict, Work};
@@ -159,6 +159,7 @@ pub struct Trantor {
     pub(crate) max_block_bytes: usize,
     pub(crate) timing: Timing,
     pub(crate) leaders: Leaders,
+    pub(crate) own_batches: OwnBatches,
     pub(crate) started: bool,
     pub(crate) schedule: Schedule,
     /// Decisions from this height on are kept for peers, and epochs end until the replica begins the next
@@ -172,6 +173,8 @@ pub struct Trantor {
     pub(crate) unreported: Slot,
     /// The heights of the window that are not decided.
     pub(crate) open: BTreeMap<Slot, Open>,
+    /// The heights of these that this party leads and has not proposed at.
+    pub(crate) turns: BTreeSet<Slot>,
     /// When the last leader that came into the window could propose.
     pub(crate) last_due: (Slot, Instant),
     /// What earlier lives promised about heights that are not in the window yet.
@@ -180,7 +183,7 @@ pub struct Trantor {
     pub(crate) bodies: BTreeMap<Slot, BTreeMap<Value, Body>>,
     /// The batches in this party's own open proposals.
     pub(crate) carried: BTreeMap<Slot, BTreeSet<BatchId>>,
-    /// Proposals for the next epoch, whose leaders are not known yet.
+    /// Proposals for an epoch whose leaders are not known yet.
     pub(crate) early: BTreeMap<Party, Vec<Proposal>>,
     pub(crate) prepares: Collector<View, Value, Signature>,
     pub(crate) commits: Collector<View, Value, Signature>,
@@ -242,6 +245,7 @@ impl Trantor {
     ) -> Result<Self, ConfigError> {
         let limits = config.batch_limits();
         let Config { me, timeout, pace, fetch_after, max_block_bytes, leaders, .. } = config;
+        let Config { epochs, own_batches, .. } = config;
         let members = committee.size();
         let member = committee.member(me).ok_or(ConfigError::NotAMember { me, members })?;
         if *member.key.get() != secret.public_key() {
@@ -253,7 +257,13 @@ impl Trantor {
         if max_block_bytes == 0 || u32::try_from(max_block_bytes).is_err() {
             return Err(ConfigError::BlockBytes { got: max_block_bytes });
         }
-        let schedule = records.schedule.unwrap_or_else(|| Schedule::new(&committee));
+        let schedule = records.schedule.unwrap_or_else(|| {
+            let schedule = Schedule::new(&committee);
+            match epochs {
+                Epochs::Overlapping => schedule.overlapping(&committee),
+                Epochs::OneByOne => schedule,
+            }
+        });
         let first = schedule.first();
         let mut engine = Self {
             me,
@@ -262,6 +272,7 @@ impl Trantor {
             max_block_bytes,
             timing: Timing { timeout, pace },
             leaders,
+            own_batches,
             started: false,
             schedule,
             retained: records.retained,
@@ -269,6 +280,7 @@ impl Trantor {
             next: first,
             unreported: records.finalized.map_or(Slot::new(1), Slot::next),
             open: BTreeMap::new(),
+            turns: BTreeSet::new(),
             last_due: (Slot::new(0), Instant::START),
             promises: records.promises,
             decided: records.decided,

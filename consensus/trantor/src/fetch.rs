@@ -127,6 +127,11 @@ impl Fetch {
         self.wanted.len() < MAX_WANTED
     }
 
+    /// Whether so little is wanted that there is room for what may never be decided.
+    pub(crate) fn has_room_to_spare(&self) -> bool {
+        self.wanted.len() < MAX_WANTED / 2
+    }
+
     /// Notes that it is here.
     pub(crate) fn found(&mut self, item: &Item) {
         self.wanted.remove(item);

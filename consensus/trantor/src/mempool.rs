@@ -106,6 +106,9 @@ pub trait Mempool: Debug + Send {
     /// The next batch, if it is due. Its transactions do not wait any more.
     fn batch(&mut self, now: Instant) -> Option<Vec<Transaction>>;
 
+    /// The next batch, due or not, for its party may propose now; `None` if nothing waits.
+    fn batch_at_once(&mut self) -> Option<Vec<Transaction>>;
+
     /// Forgets a transaction that was ordered by another party, and any other with its client and number.
     fn forget(&mut self, transaction: &Transaction);
 }
@@ -213,6 +216,10 @@ impl Mempool for MemoryPool {
 
     fn batch(&mut self, now: Instant) -> Option<Vec<Transaction>> {
         self.due().filter(|due| *due <= now)?;
+        self.batch_at_once()
+    }
+
+    fn batch_at_once(&mut self) -> Option<Vec<Transaction>> {
         let mut room = self.limits.max_bytes;
         let fits = |(place, waiting): (&u64, &Waiting)| {
             room = room.checked_sub(waiting.transaction.encoded_len())?;
@@ -220,7 +227,8 @@ impl Mempool for MemoryPool {
         };
         let places: BTreeSet<u64> =
             self.waiting.iter().take(self.limits.max_transactions).map_while(fits).collect();
-        Some(places.into_iter().filter_map(|place| self.remove(place)).collect())
+        let batch: Vec<_> = places.into_iter().filter_map(|place| self.remove(place)).collect();
+        Some(batch).filter(|batch| !batch.is_empty())
     }
 
     fn forget(&mut self, transaction: &Transaction) {
@@ -261,6 +269,18 @@ mod tests {
         }
         assert_eq!(pool.batch(at(31)), Some(vec![transaction(b"b"), transaction(b"c")]), "full");
         assert_eq!((pool.batch(at(32)), pool.due()), (None, Some(at(51))));
+    }
+
+    #[test]
+    fn a_batch_is_to_be_had_at_once_if_anything_waits() {
+        let mut pool = pool(2, 100);
+        assert_eq!(pool.batch_at_once(), None);
+        for bytes in [b"a", b"b", b"c"] {
+            assert_eq!(pool.submit(at(5), A, transaction(bytes)), Ok(()));
+        }
+        assert_eq!(pool.batch_at_once(), Some(vec![transaction(b"a"), transaction(b"b")]));
+        assert_eq!(pool.batch_at_once(), Some(vec![transaction(b"c")]));
+        assert_eq!((pool.batch_at_once(), pool.due()), (None, None));
     }
 
     #[test]

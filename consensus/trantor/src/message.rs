@@ -4,7 +4,7 @@
 //! |---------------|-----|------------------------------------------------------------------------|
 //! | batch         | all | my transactions, please store them                                      |
 //! | ack           | one | I have stored your batch                                                |
-//! | proposal      | all | my block of certified batches for a height that I lead, in its first view |
+//! | proposal      | all | my block of batches for a height that I lead, in its first view          |
 //! | prepare       | all | I accept this value in this view                                        |
 //! | commit        | all | it is prepared, and I will not hide that; with the beacon's partial      |
 //! | view change   | all | this height takes too long, I ask for a later view; my highest prepared certificate |
@@ -397,7 +397,8 @@ fn check_decisions(
 
 fn check_body(body: &Body, committee: &Replicas, max_block_bytes: usize) -> Result<(), ShapeError> {
     at_most("bytes of transactions", body.bytes(), max_block_bytes)?;
-    check_certificates(body.certificates(), committee)
+    check_certificates(body.certificates(), committee)?;
+    check_batches(body.batches())
 }
 
 /// Checks that no batch is older than it may be: nobody need have it any more.
@@ -413,13 +414,17 @@ fn check_certificates(
     certificates: &[AvailabilityCertificate],
     committee: &Replicas,
 ) -> Result<(), ShapeError> {
-    at_most("batches", certificates.len(), MAX_BATCHES)?;
+    check_batches(certificates.iter().map(|certificate| &certificate.batch))?;
+    certificates.iter().try_for_each(|certificate| Ok(certificate.check_shape(committee)?))
+}
+
+fn check_batches<'a>(batches: impl Iterator<Item = &'a BatchLabel>) -> Result<(), ShapeError> {
     let mut seen = BTreeSet::new();
-    for certificate in certificates {
-        certificate.check_shape(committee)?;
-        if !seen.insert(certificate.batch.id) {
+    for batch in batches {
+        if !seen.insert(batch.id) {
             return Err(ShapeError::RepeatedBatch);
         }
+        at_most("batches", seen.len(), MAX_BATCHES)?;
     }
     Ok(())
 }

@@ -32,6 +32,8 @@ pub(crate) struct Open {
     /// The view change to this attempt, if this party asked for it, and when it is sent again.
     pub(crate) asked: Option<(ViewChange, Instant)>,
     pub(crate) proposals: BTreeMap<u32, Proposed>,
+    /// What the leader proposed in the first view, while a batch of it without certificate is not here.
+    pub(crate) incomplete: Option<Value>,
     /// The last attempts in which this party prepared and committed a value.
     pub(crate) prepare: Option<(u32, Value)>,
     pub(crate) commit: Option<(u32, Value)>,
@@ -57,6 +59,7 @@ impl Open {
             deadline: Some(due + patience(timeout, attempt)),
             asked: None,
             proposals: BTreeMap::new(),
+            incomplete: None,
             prepare: promises.prepare,
             commit,
             partial,

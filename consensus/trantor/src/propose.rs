@@ -3,13 +3,15 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_protocol::{Instant, Recipient, Slot, Value, View};
 
-use crate::batch::BatchId;
+use crate::batch::{BatchId, BatchLabel};
 use crate::block::Body;
 use crate::certificate::Stage;
+use crate::config::OwnBatches;
 use crate::engine::Trantor;
-use crate::fault::{Contradiction, Said, Signed};
+use crate::fault::{Contradiction, Fault, Said, Signed};
+use crate::fetch::Item;
 use crate::job::Work;
-use crate::message::{Message, Proposal, ShapeError};
+use crate::message::{MAX_BATCHES, Message, Proposal, ShapeError};
 use crate::open::{Open, Proposed};
 use crate::records::Record;
 use crate::schedule::SEGMENT;
@@ -17,7 +19,7 @@ use crate::schedule::SEGMENT;
 impl Trantor {
     /// The first height that is not open yet.
     fn window_end(&self) -> Slot {
-        self.next.after(self.schedule.window()).min(self.schedule.end())
+        self.next.after(self.schedule.window()).min(self.schedule.horizon())
     }
 
     /// Votes for heights before this one are kept. What lies further ahead needs decisions to be of use.
@@ -36,7 +38,8 @@ impl Trantor {
         }
         let (end, behind) = (self.schedule.end(), self.schedule.window().saturating_sub(1));
         let within = Slot::new(slot.get().saturating_sub(behind));
-        let least = if slot < end { within } else { end };
+        // Its leader is known to those that have decided this epoch.
+        let least = if slot < self.schedule.horizon() { within } else { end };
         self.fetch.is_at(now, from, least, self.next);
     }
 
@@ -55,10 +58,10 @@ impl Trantor {
 
     /// The heights at which this party still has to propose, and when each is due.
     fn to_propose(&self) -> impl Iterator<Item = (Slot, Instant)> + '_ {
-        let fresh = |open: &Open| open.attempt == 0 && open.prepare.is_none();
-        let open = self.open.iter().filter(move |(_, open)| fresh(open));
-        let mine = open.filter(|(slot, _)| self.schedule.leader(**slot) == Some(self.me));
-        mine.map(|(slot, open)| (*slot, open.due))
+        let fresh = |open: &&Open| open.attempt == 0 && open.prepare.is_none();
+        self.turns
+            .iter()
+            .filter_map(move |slot| self.open.get(slot).filter(fresh).map(|open| (*slot, open.due)))
     }
 
     pub(crate) fn proposes_at(&self) -> Option<Instant> {
@@ -70,9 +73,8 @@ impl Trantor {
         let due: Vec<Slot> =
             self.to_propose().filter(|(_, due)| *due <= now).map(|(slot, _)| slot).collect();
         for slot in due {
-            let carried = self.carried.values().flatten().copied().collect();
-            let batches = self.store.select(slot, self.max_block_bytes, &carried);
-            let body = Body::new(batches);
+            self.turns.remove(&slot);
+            let body = self.next_body(now, slot);
             let view = View::new(slot, 0);
             let value = body.value(self.committee.context(), slot);
             self.carry_in(slot, &body);
@@ -83,6 +85,23 @@ impl Trantor {
             self.send(Recipient::All, Message::Proposal(Box::new(proposal)));
             self.send_prepare(view, value);
         }
+    }
+
+    /// The block of a height that this party leads: certificates that wait, and its own batches behind them.
+    fn next_body(&mut self, now: Instant, slot: Slot) -> Body {
+        let own_at_once = self.own_batches == OwnBatches::AtOnce;
+        if own_at_once {
+            self.spread_waiting(now);
+        }
+        let carried = self.carried.values().flatten().copied().collect();
+        let body = Body::new(self.store.select(slot, self.max_block_bytes, &carried));
+        if !own_at_once {
+            return body;
+        }
+        let room = self.max_block_bytes.saturating_sub(body.bytes());
+        let most = MAX_BATCHES.saturating_sub(body.certificates().len());
+        let own = self.store.select_uncertified(slot, room, &carried, most);
+        body.and_uncertified(own)
     }
 
     pub(crate) fn carry_in(&mut self, slot: Slot, body: &Body) {
@@ -114,7 +133,7 @@ impl Trantor {
         if slot >= self.reach() {
             return;
         }
-        if slot >= self.schedule.end() {
+        if slot >= self.schedule.horizon() {
             self.hold(from, proposal);
             return;
         }
@@ -131,6 +150,10 @@ impl Trantor {
             self.take_body(now, slot, proposal.body);
             return;
         }
+        if let Some(foreign) = proposal.body.uncertified().iter().find(|it| it.author != from) {
+            self.accuse(from, Fault::ForeignBatch { author: foreign.author });
+            return;
+        }
         let view = View::new(slot, 0);
         self.open_early(slot);
         if !self.propose_in(from, view, (value, proposal.signature)) {
@@ -142,12 +165,54 @@ impl Trantor {
         if fresh || vouched.is_some_and(|prepared| prepared.value == value) {
             self.keep_body(slot, value, proposal.body);
         }
-        self.prepare(view, value);
+        if let Some(open) = self.open.get_mut(&slot).filter(|_| fresh) {
+            open.incomplete = Some(value);
+        }
+        self.prepare_complete(now);
     }
 
-    /// A peer may be a little ahead: opens a height of this epoch that will soon be in the window.
+    /// Prepares what leaders proposed, where all batches are here or proven. Asks for those that are not.
+    pub(crate) fn prepare_complete(&mut self, now: Instant) {
+        let proposed = |(slot, open): (&Slot, &Open)| Some((*slot, open.incomplete?));
+        let all: Vec<(Slot, Value)> = self.open.iter().filter_map(proposed).collect();
+        for (slot, value) in all {
+            let missing = self.missing_own(slot, value);
+            if missing.is_empty() {
+                if let Some(open) = self.open.get_mut(&slot) {
+                    open.incomplete = None;
+                }
+                self.prepare(View::new(slot, 0), value);
+            }
+            let last = self.last_taken();
+            let first = missing.into_iter().find(|label| label.until <= last);
+            // Nothing is decided, so what is decided and missing goes before.
+            if let Some(label) = first.filter(|_| self.fetch.has_room_to_spare()) {
+                let author = self.committee.signers([label.author]);
+                self.want(now, Item::Batch(label.id), author);
+            }
+        }
+    }
+
+    /// The batches without certificate of a block that are not here.
+    fn missing_own(&self, slot: Slot, value: Value) -> Vec<BatchLabel> {
+        let body = self.bodies.get(&slot).and_then(|bodies| bodies.get(&value));
+        let own = body.map(Body::uncertified).unwrap_or_default();
+        own.iter().filter(|label| !self.store.has(label)).copied().collect()
+    }
+
+    /// Asks no longer for batches of a block that was not decided.
+    pub(crate) fn give_up_incomplete(&mut self, slot: Slot, decided: Value) {
+        let incomplete = self.open.get(&slot).and_then(|open| open.incomplete);
+        for value in incomplete.into_iter().filter(|value| *value != decided) {
+            for label in self.missing_own(slot, value) {
+                self.fetch.found(&Item::Batch(label.id));
+            }
+        }
+    }
+
+    /// A peer may be a little ahead: opens a height that will soon be in the window.
     pub(crate) fn open_early(&mut self, slot: Slot) {
-        if slot >= self.next && slot < self.schedule.end().min(self.reach()) {
+        if slot >= self.next && slot < self.schedule.horizon().min(self.reach()) {
             // It gets its place in the pace when the window comes to it.
             let due = self.last_due.1 + self.timing.timeout;
             if !self.open.contains_key(&slot) {
@@ -164,6 +229,9 @@ impl Trantor {
         if let Some(open) = self.open.get_mut(&slot) {
             open.wait_from(due, timeout);
             return;
+        }
+        if self.schedule.leader(slot) == Some(self.me) {
+            self.turns.insert(slot);
         }
         let promises = self.promises.remove(&slot).unwrap_or_default();
         self.open.insert(slot, Open::new(due, timeout, promises));
@@ -202,8 +270,8 @@ impl Trantor {
         self.check(work, crate::engine::Pending::Evidence { party, contradiction });
     }
 
-    /// Keeps a proposal for the next epoch: a few of each party. They are small, for a block holds
-    /// certificates and no transactions; and a leader whose block got lost here might be left out for it.
+    /// Keeps a proposal for an epoch whose leaders are not known: a few of each party. They are small, for a
+    /// block holds certificates and no transactions; and a leader whose block got lost here might be left out for it.
     fn hold(&mut self, from: Party, proposal: Proposal) {
         let held = self.early.entry(from).or_default();
         let room = u64::try_from(held.len()).unwrap_or(u64::MAX) < SEGMENT;

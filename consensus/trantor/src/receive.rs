@@ -144,7 +144,7 @@ impl Trantor {
         }
         // It has decided everything before.
         self.fetch.is_at(now, from, view.slot, self.next);
-        if view.slot >= self.reach() || view.slot >= self.schedule.end() {
+        if view.slot >= self.reach() || view.slot >= self.schedule.horizon() {
             return None;
         }
         let open = self.open.get(&view.slot);
@@ -158,7 +158,7 @@ impl Trantor {
         if view.slot < self.next || self.decided.contains_key(&view.slot) {
             return None;
         }
-        if view.slot >= self.reach() || view.slot >= self.schedule.end() {
+        if view.slot >= self.reach() || view.slot >= self.schedule.horizon() {
             self.fetch.is_at(now, from, view.slot, self.next);
             return None;
         }

@@ -2,13 +2,13 @@
 //!
 //! | record    | durable before                          | without it a restarted party might          |
 //! |-----------|-----------------------------------------|---------------------------------------------|
-//! | batch     | its acknowledgement                     | lack a batch that it vouched for             |
+//! | batch     | its acknowledgement, and a prepare vote that needs it | lack a batch that it vouched for |
 //! | body      | the prepare vote for it                 | lack a block that it vouched for             |
 //! | prepare   | the prepare vote, and a primary's proposal | accept or propose a second value in a view |
 //! | commit    | the commit vote and its partial         | hide a prepared value, or forget a partial   |
 //! | change    | the view change                         | commit in a view that it gave up             |
 //! | decided   | everything that follows from it         | vote again, or give up a later height early  |
-//! | epoch     | votes in the epoch                      | disagree about the leaders                   |
+//! | epoch     | votes at heights whose leaders it names | disagree about the leaders                   |
 //!
 //! [`Record::Finalized`] is only a note: after a crash a slot may be reported again, and is not left out.
 //! [`Record::History`] is one, too. Notes keep their order, so no history is found that is of a later height

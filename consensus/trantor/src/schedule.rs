@@ -10,6 +10,11 @@
 //! epoch is not as slow as its slowest leader for long, and a leader that was only cut off comes back.
 //! All parties see the same heights skipped, so they have the same leaders without a message.
 //!
+//! **Epochs overlap.** The leaders of an epoch are known when the one before it begins, so the window of open
+//! heights reaches over the border and nothing waits there. A leader that fails leads the following epoch
+//! nevertheless, and is left out after that. Under a [`Replica`](crate::Replica) epochs come one by one, for
+//! the next may have another committee.
+//!
 //! After [ISS](https://arxiv.org/abs/2203.05681), section 3.4, policy "back-off".
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,11 +26,15 @@ use crate::config::Replicas;
 
 /// Heights of a segment.
 pub const SEGMENT: u64 = 4;
-/// Heights of a segment that its leader may have open at a time.
-pub(crate) const PIPELINE: u64 = 2;
-/// Heights that are open at a time at most, and that are committed after the last reported one: a beacon
-/// releases early within such a window behind what is final, and no further.
-pub(crate) const MOST_OPEN: u64 = 64;
+/// Heights of a segment that its leader may have open at a time. Where epochs overlap, it is as many of two
+/// segments.
+const PIPELINE: u64 = 2;
+const PIPELINE_OF_TWO: u64 = 4;
+/// Heights that are open at a time at most.
+const MOST_OPEN: u64 = 256;
+/// Heights that are committed after the last reported one at most: a beacon releases early within such a
+/// window behind what is final, and no further.
+pub(crate) const MOST_COMMITTED: u64 = 64;
 /// Longest time without a segment, in epochs.
 const LONGEST: u64 = 16;
 
@@ -44,6 +53,8 @@ pub struct Schedule {
     epoch: u64,
     first: Slot,
     leaders: Vec<Party>,
+    /// The leaders of the next epoch, if epochs overlap.
+    following: Option<Vec<Party>>,
     penalties: BTreeMap<Party, Penalty>,
 }
 
@@ -51,12 +62,21 @@ impl Schedule {
     /// The first epoch: every member with stake leads.
     pub(crate) fn new(committee: &Replicas) -> Self {
         let leaders = committee.stakeholders().to_vec();
-        Self { epoch: 0, first: Slot::new(1), leaders, penalties: BTreeMap::new() }
+        let (first, penalties) = (Slot::new(1), BTreeMap::new());
+        Self { epoch: 0, first, leaders, following: None, penalties }
+    }
+
+    /// The same epoch, with the leaders of the next one fixed.
+    #[must_use]
+    pub(crate) fn overlapping(mut self, committee: &Replicas) -> Self {
+        self.following = Some(self.leaders_of(self.epoch.saturating_add(1), committee));
+        self
     }
 
     #[cfg(test)]
-    pub(crate) const fn starting_at(epoch: u64, first: Slot) -> Self {
-        Self { epoch, first, leaders: Vec::new(), penalties: BTreeMap::new() }
+    pub(crate) fn starting_at(epoch: u64, first: Slot) -> Self {
+        let (leaders, following, penalties) = (Vec::new(), None, BTreeMap::new());
+        Self { epoch, first, leaders, following, penalties }
     }
 
     /// The number of the epoch, counted from zero.
@@ -83,26 +103,40 @@ impl Schedule {
         &self.leaders
     }
 
+    /// The first height whose leader is not known yet.
+    pub(crate) fn horizon(&self) -> Slot {
+        let following = self.following.as_ref().map_or(0, |leaders| count(leaders));
+        self.end().after(following.saturating_mul(SEGMENT))
+    }
+
     fn segments(&self) -> u64 {
-        u64::try_from(self.leaders.len()).unwrap_or(u64::MAX)
+        count(&self.leaders)
+    }
+
+    /// Whether a leader of this epoch failed in the one before, when it could not be left out any more.
+    pub(crate) fn is_suspect(&self, leader: Party) -> bool {
+        self.penalties.get(&leader).is_some_and(|penalty| penalty.until > self.epoch)
     }
 
     /// How many heights may be open at a time.
     pub(crate) fn window(&self) -> u64 {
-        self.segments().saturating_mul(PIPELINE).clamp(1, MOST_OPEN)
+        let pipeline = if self.following.is_some() { PIPELINE_OF_TWO } else { PIPELINE };
+        self.segments().saturating_mul(pipeline).clamp(1, MOST_OPEN)
     }
 
-    /// The leader of a height of this epoch.
+    /// The leader of a height of this epoch, or of the next one if epochs overlap.
     #[must_use]
     pub fn leader(&self, slot: Slot) -> Option<Party> {
-        if slot >= self.end() {
-            return None;
-        }
-        let turn = slot.get().checked_sub(self.first.get())?.checked_rem(self.segments())?;
-        self.leaders.get(usize::try_from(turn).ok()?).copied()
+        let (leaders, first) = if slot < self.end() {
+            (&self.leaders, self.first)
+        } else {
+            (self.following.as_ref().filter(|_| slot < self.horizon())?, self.end())
+        };
+        let turn = slot.get().checked_sub(first.get())?.checked_rem(count(leaders))?;
+        leaders.get(usize::try_from(turn).ok()?).copied()
     }
 
-    /// The party that proposes in a view of a height of this epoch.
+    /// The party that proposes in a view of a height whose leader is known.
     #[must_use]
     pub fn primary(&self, view: View, committee: &Replicas) -> Option<Party> {
         committee.successor(self.leader(view.slot)?, view.attempt)
@@ -111,12 +145,26 @@ impl Schedule {
     /// The epoch after this one. `failed` are the leaders that left a height of this epoch empty.
     pub(crate) fn next(&self, failed: &BTreeSet<Party>, committee: &Replicas) -> Self {
         let epoch = self.epoch.saturating_add(1);
+        // The first epoch whose leaders are still open.
+        let open = epoch.saturating_add(u64::from(self.following.is_some()));
+        let penalties = self.judge(failed, open);
+        let next =
+            Self { epoch, first: self.end(), leaders: Vec::new(), following: None, penalties };
+        match &self.following {
+            Some(leaders) => Self { leaders: leaders.clone(), ..next }.overlapping(committee),
+            None => Self { leaders: next.leaders_of(epoch, committee), ..next },
+        }
+    }
+
+    /// The penalties after this epoch. Of leaders that failed they begin with the epoch `open`.
+    fn judge(&self, failed: &BTreeSet<Party>, open: u64) -> BTreeMap<Party, Penalty> {
         let mut penalties = self.penalties.clone();
-        for leader in &self.leaders {
+        // What a suspect does in this epoch changes nothing: its penalty is still to come.
+        for leader in self.leaders.iter().filter(|leader| !self.is_suspect(**leader)) {
             let before = penalties.get(leader).map_or(0, |penalty| penalty.epochs);
             if failed.contains(leader) {
                 let epochs = before.saturating_mul(2).clamp(1, LONGEST);
-                let until = epoch.saturating_add(epochs);
+                let until = open.saturating_add(epochs);
                 penalties.insert(*leader, Penalty { until, epochs });
             } else if before / 2 == 0 {
                 penalties.remove(leader);
@@ -124,17 +172,26 @@ impl Schedule {
                 penalty.epochs = before / 2;
             }
         }
-        let may = |party: &&Party| penalties.get(party).is_none_or(|it| it.until <= epoch);
+        penalties
+    }
+
+    /// Who leads an epoch by the penalties that are known now.
+    fn leaders_of(&self, epoch: u64, committee: &Replicas) -> Vec<Party> {
+        let may = |party: &&Party| self.penalties.get(party).is_none_or(|it| it.until <= epoch);
         let mut leaders: Vec<Party> =
             committee.stakeholders().iter().filter(may).copied().collect();
         if leaders.is_empty() {
             leaders = committee.stakeholders().to_vec();
         }
         // Another leader has the epoch's first height each time.
-        let turn = epoch.checked_rem(u64::try_from(leaders.len()).unwrap_or(1)).unwrap_or(0);
+        let turn = epoch.checked_rem(count(&leaders)).unwrap_or(0);
         leaders.rotate_left(usize::try_from(turn).unwrap_or(0));
-        Self { epoch, first: self.end(), leaders, penalties }
+        leaders
     }
+}
+
+fn count(leaders: &[Party]) -> u64 {
+    u64::try_from(leaders.len()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -182,6 +239,44 @@ mod tests {
         }
         assert!(schedule.penalties.is_empty());
         assert_eq!(leaders(&schedule), BTreeSet::from([0, 2, 3]));
+    }
+
+    #[test]
+    fn where_epochs_overlap_the_leaders_of_the_next_are_known_and_a_failure_counts_after_it() {
+        let (committee, bad) = (committee(), Party::new(2));
+        let mut schedule = Schedule::new(&committee).overlapping(&committee);
+        assert_eq!((schedule.end(), schedule.horizon()), (Slot::new(13), Slot::new(25)));
+        assert_eq!(schedule.leader(Slot::new(25)), None);
+        let mut led = Vec::new();
+        for epoch in 0..24_u64 {
+            let following: Vec<_> = (schedule.end().get()..schedule.horizon().get())
+                .map(|slot| schedule.leader(Slot::new(slot)))
+                .collect();
+            let leads = schedule.leaders().contains(&bad);
+            if leads {
+                led.push(epoch);
+            }
+            let failed = if leads { BTreeSet::from([bad]) } else { BTreeSet::new() };
+            schedule = schedule.next(&failed, &committee);
+            let then: Vec<_> = (schedule.first().get()..schedule.end().get())
+                .map(|slot| schedule.leader(Slot::new(slot)))
+                .collect();
+            assert_eq!(then, following, "{epoch}: what was known holds");
+        }
+        // Twice in a row each time, and left out for one epoch, two, four and eight.
+        assert_eq!(led, [0, 1, 3, 4, 7, 8, 13, 14, 23]);
+    }
+
+    #[test]
+    fn a_penalty_that_is_still_to_come_is_not_lifted_by_the_epoch_before_it() {
+        let (committee, bad) = (committee(), Party::new(2));
+        let schedule = Schedule::new(&committee).overlapping(&committee);
+        let second = schedule.next(&BTreeSet::from([bad]), &committee);
+        assert!(second.is_suspect(bad) && second.leaders().contains(&bad));
+        let third = second.next(&BTreeSet::new(), &committee);
+        assert_eq!((leaders(&third), third.is_suspect(bad)), (BTreeSet::from([0, 3]), true));
+        let fourth = third.next(&BTreeSet::new(), &committee);
+        assert_eq!((leaders(&fourth), fourth.is_suspect(bad)), (BTreeSet::from([0, 2, 3]), false));
     }
 
     #[test]

@@ -81,6 +81,7 @@ impl Trantor {
         let first = schedule.first();
         self.forget_votes();
         self.open.clear();
+        self.turns.clear();
         self.promises = self.promises.split_off(&first);
         self.decided = self.decided.split_off(&first);
         self.bodies = self.bodies.split_off(&first);

@@ -177,6 +177,27 @@ impl Store {
         fresh.filter(fits).take(MAX_BATCHES).cloned().collect()
     }
 
+    /// Batches of this party that are on the way and have no certificate yet, as [`select`](Self::select) takes
+    /// those that have one. No more than `most`.
+    pub(crate) fn select_uncertified(
+        &self,
+        slot: Slot,
+        bytes: usize,
+        carried: &BTreeSet<BatchId>,
+        most: usize,
+    ) -> Vec<BatchLabel> {
+        let mut room = bytes;
+        let own = self.spreading.keys().filter(|id| !carried.contains(id));
+        let own = own.filter_map(|id| self.held.get(id)).map(Batch::label);
+        let fits = |label: &BatchLabel| {
+            let size = usize::try_from(label.bytes).unwrap_or(usize::MAX);
+            let left = room.checked_sub(size);
+            room = left.unwrap_or(room);
+            left.is_some()
+        };
+        own.filter(|label| label.until >= slot).filter(fits).take(most).collect()
+    }
+
     /// This party's own certificates that wait for a block.
     pub(crate) fn own(&self, me: Party) -> Vec<AvailabilityCertificate> {
         let own = self.buffer.iter().filter(|(party, _)| *party == me);

@@ -17,7 +17,7 @@ use crate::fault::{Contradiction, Said, Signed};
 use crate::job::Work;
 use crate::message::{Commit, Message, Vote};
 use crate::records::Record;
-use crate::schedule::MOST_OPEN;
+use crate::schedule::MOST_COMMITTED;
 
 /// Votes up to this many attempts ahead of this party's are kept.
 pub(crate) const ATTEMPTS_AHEAD: u32 = 2;
@@ -65,7 +65,7 @@ impl Trantor {
         let last = open.commit.map(|(attempt, _)| attempt);
         let may = view.attempt == open.attempt && last < Some(view.attempt);
         // After a crash the beacon assumes that this party has spoken of nothing further ahead.
-        let near = view.slot < self.unreported.after(MOST_OPEN);
+        let near = view.slot < self.unreported.after(MOST_COMMITTED);
         // The release contract rests on the last condition.
         if !may || !near || self.abandoned >= Some(view) {
             return;
@@ -78,7 +78,7 @@ impl Trantor {
 
     /// Commits what was prepared too far ahead, as soon as reports come near.
     pub(crate) fn commit_prepared(&mut self, now: Instant) {
-        let near = self.open.range(..self.unreported.after(MOST_OPEN));
+        let near = self.open.range(..self.unreported.after(MOST_COMMITTED));
         let prepared = near.filter_map(|(_, open)| {
             let prepared = open.prepared.as_ref()?;
             open.commit
@@ -167,10 +167,10 @@ impl Trantor {
         }
     }
 
-    /// Sends the votes for a value to be summed, if they hold a quorum. Prepares of the next epoch wait until
-    /// it begins: this party could not commit on their certificate before.
+    /// Sends the votes for a value to be summed, if they hold a quorum. Prepares of an epoch whose leaders are
+    /// not known wait: this party could not commit on their certificate.
     pub(crate) fn sum_votes(&mut self, stage: Stage, view: View, value: Value) {
-        if stage != Stage::Commit && view.slot >= self.schedule.end() {
+        if stage != Stage::Commit && view.slot >= self.schedule.horizon() {
             return;
         }
         let committee = std::sync::Arc::clone(&self.committee);
@@ -184,7 +184,7 @@ impl Trantor {
         }
     }
 
-    /// Sums the prepares that came before the epoch.
+    /// Sums the prepares that came before the leaders of their heights were known.
     pub(crate) fn sum_early(&mut self) {
         for (view, value) in self.prepares.choices_from(View::new(self.schedule.first(), 0)) {
             self.sum_votes(Stage::Prepare, view, value);

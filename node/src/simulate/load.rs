@@ -7,14 +7,14 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::time::{Duration, Instant as Clock};
 
 use clap::{Args, ValueEnum};
-use prefinal_lab::load::{Batching, Hardware, Leaders, Load, Point, Vice};
+use prefinal_lab::load::{Batching, Floor, Hardware, Improvement, Load, Point, Vice};
 use prefinal_lab::waits::milliseconds;
-use prefinal_lab::{Failure, place};
+use prefinal_lab::{Costs, Failure, place};
 use prefinal_sim::{Interface, Rate};
 
 use super::thresholds::records;
 use super::{Options, costs};
-use crate::output::{Sink, aside};
+use crate::output::{Sink, aside, named};
 use crate::table;
 use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
 
@@ -25,9 +25,11 @@ const CORES: NonZeroU32 = NonZeroU32::new(4).unwrap();
 /// A replica's interface: 5 Gbit/s, in bytes.
 const INTERFACE: Rate = Rate::bytes_per_second(NonZeroU64::new(625_000_000).unwrap());
 /// Transactions a second and median latency in milliseconds, read from the paper's text: 32 replicas, in 8 regions
-/// and in one datacenter.
+/// and in one datacenter; and 64, of which it says that they are a little slower around the world.
 const PAPER_WORLD: [(f64, f64); 3] = [(4_500.0, 500.0), (10_000.0, 1000.0), (30_000.0, 1300.0)];
+const PAPER_WORLD_64: [(f64, f64); 2] = [(10_000.0, 1000.0), (30_000.0, 1300.0)];
 const PAPER_ROOM: [(f64, f64); 1] = [(60_000.0, 250.0)];
+const PAPER_ROOM_64: [(f64, f64); 1] = [(40_000.0, 1000.0)];
 
 /// What an experiment under load is asked for.
 #[derive(Args, Debug)]
@@ -49,16 +51,46 @@ pub(super) struct LoadOptions {
     /// Time from one proposal to the next, over all leaders, in milliseconds
     #[arg(long, value_name = "MS", requires = "load", default_value_t = 10)]
     pause: u64,
-    /// Virtual seconds that are counted; as long as it takes to fill the pipeline is added before
+    /// Virtual seconds that are counted
     #[arg(long, requires = "load", default_value_t = 10,
         value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
+    /// Virtual seconds before, in which the pipeline fills
+    #[arg(long, requires = "load", default_value_t = 4)]
+    warm_up: u64,
     /// What goes wrong with the last replica when the counting begins
     #[arg(long, value_name = "WHAT", requires = "load")]
     vice: Option<ViceName>,
-    /// Let every replica lead, also one that left heights empty
-    #[arg(long, requires = "load")]
-    all_lead: bool,
+    /// What the replicas do not have, of what the paper's do not have
+    #[arg(long, value_name = "NAME,…", requires = "load", value_delimiter = ',')]
+    without: Vec<ImprovementName>,
+}
+
+/// What a replica has in addition to the paper's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ImprovementName {
+    /// A leader's own batches are in its block before they are certified
+    OwnBatches,
+    /// Heights of two epochs are open at a time
+    Overlap,
+    /// Certificates are sums of signatures, not lists
+    Aggregation,
+    /// Messages are decoded on any core
+    Decoding,
+    /// Leaders that left heights empty lead no more for some epochs
+    BackOff,
+}
+
+impl ImprovementName {
+    const fn improvement(self) -> Improvement {
+        match self {
+            Self::OwnBatches => Improvement::OwnBatches,
+            Self::Overlap => Improvement::Overlap,
+            Self::Aggregation => Improvement::Aggregation,
+            Self::Decoding => Improvement::Decoding,
+            Self::BackOff => Improvement::BackOff,
+        }
+    }
 }
 
 /// A fault of a replica.
@@ -82,6 +114,17 @@ struct Curve {
     points: Vec<Point>,
 }
 
+/// All curves, and what they stand beside.
+struct Results {
+    replicas: NonZeroU32,
+    /// The names of the replicas' places.
+    places: String,
+    is_spread: bool,
+    /// What distances alone cost; `None` without places.
+    floor: Option<Floor>,
+    curves: Vec<Curve>,
+}
+
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let started = Clock::now();
     let asked = &options.load;
@@ -97,61 +140,92 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let placement = place(regions, usize::try_from(replicas.get()).unwrap_or(usize::MAX), seed)?;
     let cores = options.cores.unwrap_or(CORES);
     let costs = costs(options)?;
-    let places = regions.join(", ");
+    let places = regions.join(" ");
     say!("{replicas} replicas in {places}, {cores} cores each, seed {seed}");
-    let mut curves = Vec::new();
-    for &batch_timeout in &asked.batch_timeout {
+    let floor = placement.as_ref().map(|placement| Floor::of(placement, replicas.get()));
+    if let Some(Floor { certified, at_once }) = floor {
+        let [certified, at_once] = [certified, at_once].map(milliseconds);
+        say!("distances alone: {certified} ms if batches are certified first, else {at_once} ms");
+    }
+    let interface = Interface::duplex(options.interface.unwrap_or(INTERFACE));
+    let network = options.network(placement).with_interfaces(interface);
+    let hardware = Hardware { network, cores, costs };
+    let curve = |&batch_timeout: &u64| {
         let batching = Batching {
             timeout: Duration::from_millis(batch_timeout),
             transactions: 2048,
             pause: Duration::from_millis(asked.pause),
         };
-        let interface = Interface::duplex(options.interface.unwrap_or(INTERFACE));
-        let network = options.network(placement.clone()).with_interfaces(interface);
-        let hardware = Hardware { network, cores, costs };
-        let mut load = Load::new(replicas, hardware, batching, seed)?;
-        load.counted = Duration::from_secs(asked.seconds);
-        load.vice = asked.vice.map(|vice| match vice {
-            ViceName::Crash => Vice::Crash,
-            ViceName::Equivocation => Vice::Equivocation,
-        });
-        load.leaders = if asked.all_lead { Leaders::All } else { Leaders::BackOff };
-        let mut points = Vec::new();
-        for &clients in &asked.clients {
-            let point = load.run(clients)?;
-            let p50 = point.waits.percentile(50).map_or_else(|| "-".to_owned(), milliseconds);
-            let (clients, per_second) = (point.clients, point.per_second);
-            let what = format_args!("{clients} clients, {per_second}/s, median {p50} ms");
-            aside("measured", what);
-            points.push(point);
-        }
-        curves.push(Curve { batch_timeout, points });
-    }
-    print(&curves);
+        let load = Load::new(replicas, hardware.clone(), batching, seed)?;
+        let points = measure(asked, load)?;
+        Ok(Curve { batch_timeout, points })
+    };
+    let curves: Result<Vec<_>, Failure> = asked.batch_timeout.iter().map(curve).collect();
+    let is_spread = regions.len() > 1 || places == "trantor";
+    let results = Results { replicas, places, is_spread, floor, curves: curves? };
+    print(&results);
     if asked.vice.is_some() {
-        print_seconds(&curves);
+        print_seconds(&results.curves);
     }
-    write(options, replicas, &curves, regions.len() > 1 || places == "trantor")?;
+    write(options, &results, costs)?;
     say!("{:.1} s", started.elapsed().as_secs_f64());
     Ok(())
 }
 
-fn print(curves: &[Curve]) {
-    let rows = curves.iter().flat_map(|curve| {
+/// One run for each number of clients.
+fn measure(asked: &LoadOptions, mut load: Load) -> Result<Vec<Point>, Failure> {
+    load.counted = Duration::from_secs(asked.seconds);
+    load.warm_up = Duration::from_secs(asked.warm_up);
+    load.vice = asked.vice.map(|vice| match vice {
+        ViceName::Crash => Vice::Crash,
+        ViceName::Equivocation => Vice::Equivocation,
+    });
+    load.without = asked.without.iter().map(|name| name.improvement()).collect();
+    let mut points = Vec::new();
+    for &clients in &asked.clients {
+        let point = load.run(clients)?;
+        let p50 = point.waits.percentile(50).map_or_else(|| "-".to_owned(), milliseconds);
+        let (clients, per_second) = (point.clients, point.per_second);
+        let what = format_args!("{clients} clients, {per_second}/s, median {p50} ms");
+        aside("measured", what);
+        points.push(point);
+    }
+    Ok(points)
+}
+
+/// The median over the floor of certified batches.
+fn over_floor(floor: Option<Floor>, point: &Point) -> Option<f64> {
+    let floor = floor.filter(|floor| !floor.certified.is_zero())?;
+    Some(point.waits.percentile(50)?.as_secs_f64() / floor.certified.as_secs_f64())
+}
+
+fn print(results: &Results) {
+    let rows = results.curves.iter().flat_map(|curve| {
         curve.points.iter().map(|point| {
             let [_, p50, p90, p99] = point.waits.cells();
+            let ratio = over_floor(results.floor, point);
             [
                 format!("{} ms", curve.batch_timeout),
                 point.clients.to_string(),
                 point.per_second.to_string(),
                 p50,
+                ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
                 p90,
                 p99,
                 format!("{} %", point.busy),
             ]
         })
     });
-    let header = ["batch timeout", "clients", "transactions/s", "p50, ms", "p90", "p99", "busiest"];
+    let header = [
+        "batch timeout",
+        "clients",
+        "transactions/s",
+        "p50, ms",
+        "÷ floor",
+        "p90",
+        "p99",
+        "busiest",
+    ];
     say!("{}", table::table(&header, rows));
 }
 
@@ -166,60 +240,75 @@ fn print_seconds(curves: &[Curve]) {
     }
 }
 
-fn write(
-    options: &Options,
-    replicas: NonZeroU32,
-    curves: &[Curve],
-    is_spread: bool,
-) -> Result<(), Failure> {
-    let (csv, svg) = (options.out.join("load.csv"), options.out.join("load.svg"));
-    let header = [
-        "replicas",
-        "seed",
-        "pause_ms",
-        "batch_timeout_ms",
-        "clients",
-        "per_second",
-        "p50_us",
-        "p90_us",
-        "p99_us",
-        "skipped",
-        "busiest_percent",
-    ];
-    let rows = curves.iter().flat_map(|Curve { batch_timeout, points }| {
-        points.iter().map(move |point| {
-            let wait = |percent| point.waits.percentile(percent).unwrap_or_default();
-            let [p50, p90, p99] = [50, 90, 99].map(|percent| wait(percent).as_micros().to_string());
-            vec![
-                replicas.to_string(),
-                options.committee.seed.to_string(),
-                options.load.pause.to_string(),
-                batch_timeout.to_string(),
-                point.clients.to_string(),
-                point.per_second.to_string(),
-                p50,
-                p90,
-                p99,
-                point.skipped.to_string(),
-                point.busy.to_string(),
-            ]
-        })
+const HEADER: [&str; 16] = [
+    "replicas",
+    "regions",
+    "seed",
+    "pause_ms",
+    "without",
+    "vice",
+    "batch_timeout_ms",
+    "clients",
+    "per_second",
+    "p50_us",
+    "p90_us",
+    "p99_us",
+    "floor_us",
+    "skipped",
+    "busiest_percent",
+    "each_second",
+];
+
+fn row(options: &Options, results: &Results, batch_timeout: u64, point: &Point) -> Vec<String> {
+    let asked = &options.load;
+    let wait = |percent| point.waits.percentile(percent).unwrap_or_default();
+    let [p50, p90, p99] = [50, 90, 99].map(|percent| wait(percent).as_micros().to_string());
+    let without: Vec<String> = asked.without.iter().map(named_value).collect();
+    let vice = asked.vice.as_ref().map(named_value).unwrap_or_default();
+    let seconds: Vec<String> = point.seconds.iter().map(u64::to_string).collect();
+    let floor = results.floor.map(|floor| floor.certified.as_micros().to_string());
+    vec![
+        results.replicas.to_string(),
+        results.places.clone(),
+        options.committee.seed.to_string(),
+        asked.pause.to_string(),
+        without.join(" "),
+        vice,
+        batch_timeout.to_string(),
+        point.clients.to_string(),
+        point.per_second.to_string(),
+        p50,
+        p90,
+        p99,
+        floor.unwrap_or_default(),
+        point.skipped.to_string(),
+        point.busy.to_string(),
+        seconds.join(" "),
+    ]
+}
+
+/// A choice by the name that it has on the command line.
+fn named_value(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+fn write(options: &Options, results: &Results, costs: Costs) -> Result<(), Failure> {
+    let [csv, svg, json] =
+        ["load.csv", "load.svg", "costs.json"].map(|name| options.out.join(name));
+    let rows = results.curves.iter().flat_map(|Curve { batch_timeout, points }| {
+        points.iter().map(|point| row(options, results, *batch_timeout, point))
     });
-    let header = header.map(str::to_owned).to_vec();
+    let header = HEADER.map(str::to_owned).to_vec();
     records(&csv, std::iter::once(header).chain(rows))?;
-    let paper = if is_spread { &PAPER_WORLD[..] } else { &PAPER_ROOM };
-    plot(options, &svg, replicas, curves, paper)?;
-    say!("written: {}, {}", csv.display(), svg.display());
+    plot(options, &svg, results)?;
+    let text = serde_json::to_vec_pretty(&costs).map_err(Failure::bad_input)?;
+    std::fs::write(&json, text).map_err(|error| named(&json, error))?;
+    say!("written: {}, {}, {}", csv.display(), svg.display(), json.display());
     Ok(())
 }
 
-fn plot(
-    options: &Options,
-    svg: &std::path::Path,
-    replicas: NonZeroU32,
-    curves: &[Curve],
-    paper: &[(f64, f64)],
-) -> Result<(), Failure> {
+fn plot(options: &Options, svg: &std::path::Path, results: &Results) -> Result<(), Failure> {
+    let Results { replicas, is_spread, floor, curves, .. } = results;
     let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     let place = |point: &Point| {
         let wait = point.waits.percentile(50).unwrap_or_default();
@@ -232,10 +321,18 @@ fn plot(
             points: curve.points.iter().map(place).collect(),
         })
         .collect();
-    lines.push(Line { name: "the paper, 32 replicas".to_owned(), points: paper.to_vec() });
+    let paper = paper(replicas.get(), *is_spread);
+    lines.extend(paper.map(|(name, points)| Line { name, points: points.to_vec() }));
     let all = || lines.iter().flat_map(|line| line.points.iter().copied());
     let right = all().map(|(across, _)| across).fold(1.0, f64::max) * 1.05;
     let top = all().map(|(_, up)| up).fold(1.0, f64::max) * 1.1;
+    if let Some(Floor { certified, at_once }) = floor {
+        for (name, floor) in [("certified first", certified), ("at once", at_once)] {
+            let name = format!("distances alone, {name}");
+            let up = floor.as_secs_f64() * 1e3;
+            lines.push(Line { name, points: vec![(0.0, up), (right, up)] });
+        }
+    }
     let title =
         format!("{replicas} replicas, 512-byte transactions, seed {}", options.committee.seed);
     let picture = Lines {
@@ -247,4 +344,16 @@ fn plot(
         lines,
     };
     Sink::open(svg)?.picture(&picture)
+}
+
+/// The paper's points for a committee of this size; of others it says nothing.
+fn paper(replicas: u32, is_spread: bool) -> Option<(String, &'static [(f64, f64)])> {
+    let points = match (replicas, is_spread) {
+        (32, true) => &PAPER_WORLD[..],
+        (64, true) => &PAPER_WORLD_64,
+        (32, false) => &PAPER_ROOM,
+        (64, false) => &PAPER_ROOM_64,
+        _ => return None,
+    };
+    Some((format!("the paper, {replicas} replicas"), points))
 }

@@ -4,6 +4,7 @@ use prefinal_protocol::{Machine, Output};
 
 use crate::host::{Effect, Host, InputOf, Seat, Step};
 use crate::post::{Broadcast, Envelope, Shared};
+use crate::reader::Reading;
 use crate::simulation::{Disk, Note, Simulation};
 use crate::station::{Item, Lane};
 use crate::time::{ClockJump, instant, nanos};
@@ -38,6 +39,14 @@ pub(crate) enum Event<H: Host> {
         life: u32,
         lane: Lane,
         verdict: Box<H::Verdict>,
+    },
+    /// An envelope is decoded.
+    Read {
+        seat: Seat,
+        life: u32,
+        lane: Lane,
+        from: Seat,
+        inputs: Vec<InputOf<H>>,
     },
     Tick {
         seat: Seat,
@@ -80,6 +89,7 @@ impl<H: Host> Event<H> {
             Self::Depart { parcel } => (9, &parcel.from, parcel.to.get()),
             Self::Serve { seat } => (10, seat, 0),
             Self::Take { piece } => (11, &piece.to, piece.from.get()),
+            Self::Read { seat, from, .. } => (12, seat, from.get()),
         };
         // Seats are at most 2¹⁶, so the three do not overlap.
         kind << 56 | u64::from(seat.get()) << 32 | u64::from(other)
@@ -103,6 +113,12 @@ impl<H: Host> Simulation<H> {
                     self.free(seat, lane);
                     let input = self.host.checked(seat, *verdict);
                     self.arrive(seat, input);
+                }
+            }
+            Event::Read { seat, life, lane, from, inputs } => {
+                if self.is_alive(seat, life) {
+                    self.free(seat, lane);
+                    self.was_read(seat, from, inputs);
                 }
             }
             Event::Tick { seat } => self.tick(seat),
@@ -136,13 +152,30 @@ impl<H: Host> Simulation<H> {
             return;
         }
         self.counters.arrived += 1;
+        let mut cost: u64 = 0;
         for message in &envelope.messages {
             self.counters.delivered += 1;
             self.host.arrives(instant(self.now), to, envelope.from, message);
-            let input = self.host.received(to, envelope.from, message);
-            station.inbox.push_back(Item::Input(input));
+            cost = cost.saturating_add(nanos(self.host.decoding_cost(to, message)));
+        }
+        let inputs = envelope.messages.iter();
+        let inputs = inputs.map(|message| self.host.received(to, envelope.from, message));
+        if cost == 0 && station.readers.is_idle(envelope.from) {
+            station.inbox.extend(inputs.map(Item::Input));
+        } else {
+            let inputs = inputs.collect();
+            station.readers.push(envelope.from, Reading { inputs, cost });
         }
         self.pump(to);
+    }
+
+    /// An envelope of this link was decoded.
+    fn was_read(&mut self, seat: Seat, from: Seat, inputs: Vec<InputOf<H>>) {
+        if let Some(station) = self.stations.get_mut(seat.index()) {
+            station.readers.done(from);
+            station.inbox.extend(inputs.into_iter().map(Item::Input));
+        }
+        self.pump(seat);
     }
 
     fn arrive(&mut self, seat: Seat, input: InputOf<H>) {
@@ -196,7 +229,7 @@ impl<H: Host> Simulation<H> {
         }
     }
 
-    /// Lets lane 0 work until it is busy or the inbox is empty, then starts jobs.
+    /// Lets lane 0 work until it is busy or the inbox is empty, then starts jobs, then decodes what has come.
     fn pump(&mut self, seat: Seat) {
         while let Some(item) =
             self.stations.get_mut(seat.index()).and_then(|station| station.next_item())
@@ -212,6 +245,15 @@ impl<H: Host> Simulation<H> {
             let (life, verdict) = (station.life, Box::new(verdict));
             let end = self.now.saturating_add(cost);
             self.schedule.push(end, Event::JobEnd { seat, life, lane, verdict });
+        }
+        while let Some(station) = self.stations.get_mut(seat.index()) {
+            let Some((from, Reading { inputs, cost }, lane)) = station.next_reading() else {
+                break;
+            };
+            station.busy = station.busy.saturating_add(cost);
+            let life = station.life;
+            let end = self.now.saturating_add(cost);
+            self.schedule.push(end, Event::Read { seat, life, lane, from, inputs });
         }
     }
 

@@ -97,6 +97,12 @@ pub trait Host {
     /// The input for a deadline that passed at seat `at`.
     fn tick(&mut self, at: Seat) -> InputOf<Self>;
 
+    /// The cost of decoding a message, on any lane: the messages of one link one after the other, those of
+    /// several links at once. By default decoding is part of [`input_cost`](Self::input_cost).
+    fn decoding_cost(&mut self, _at: Seat, _message: &Self::Message) -> Duration {
+        Duration::ZERO
+    }
+
     /// The cost of taking this input on lane 0: decoding, hashing, looking up.
     fn input_cost(&mut self, _seat: Seat, _input: &InputOf<Self>) -> Duration {
         Duration::ZERO

@@ -38,6 +38,7 @@ mod interface;
 mod network;
 mod placement;
 mod post;
+mod reader;
 pub mod rule;
 mod schedule;
 mod simulation;

@@ -5,7 +5,8 @@ use std::num::NonZeroU32;
 
 use prefinal_protocol::{Instant, Machine};
 
-use crate::host::{Host, InputOf, RecordOf, Timed};
+use crate::host::{Host, InputOf, RecordOf, Seat, Timed};
+use crate::reader::{Readers, Reading};
 use crate::rule::Chain;
 use crate::time::{Clock, since_start};
 
@@ -82,6 +83,7 @@ pub(crate) struct Station<H: Host> {
     pub(crate) life: u32,
     pub(crate) inbox: VecDeque<Item<H>>,
     pub(crate) jobs: VecDeque<H::Job>,
+    pub(crate) readers: Readers<InputOf<H>>,
     pub(crate) lanes: Lanes,
     /// Effects of the current step on lane 0.
     pub(crate) pending: Vec<Timed<H>>,
@@ -109,6 +111,7 @@ impl<H: Host> Station<H> {
             life: 0,
             inbox: VecDeque::new(),
             jobs: VecDeque::new(),
+            readers: Readers::new(),
             lanes: Lanes::new(cores),
             pending: Vec::new(),
             disk: Vec::new(),
@@ -130,6 +133,7 @@ impl<H: Host> Station<H> {
         self.life = self.life.wrapping_add(1);
         self.inbox.clear();
         self.jobs.clear();
+        self.readers.clear();
         self.pending.clear();
         self.lanes.free_all();
         (self.armed, self.tick_waits) = (None, false);
@@ -160,6 +164,15 @@ impl<H: Host> Station<H> {
         }
         let lane = self.lanes.take_any()?;
         self.jobs.pop_front().map(|job| (job, lane))
+    }
+
+    /// The next envelope to decode, its link, and a lane for it. Jobs go first.
+    pub(crate) fn next_reading(&mut self) -> Option<(Seat, Reading<InputOf<H>>, Lane)> {
+        if !self.readers.is_ready() {
+            return None;
+        }
+        let lane = self.lanes.take_any()?;
+        self.readers.next().map(|(from, reading)| (from, reading, lane))
     }
 
     /// The time for which a tick must be scheduled, if none is.

@@ -11,7 +11,7 @@ use super::{certify, context, members, secret};
 use crate::batch::Batch;
 use crate::block::{Body, Transaction, skipped};
 use crate::certificate::{CHANGE, ChangeCertificate, MultiSignature, Stage, VoteCertificate};
-use crate::config::{Config, Replicas};
+use crate::config::{Config, Epochs, OwnBatches, Replicas};
 use crate::engine::{Effect, Input, Output, Trantor};
 use crate::fault::Fault;
 use crate::job::{Asks, Work, group};
@@ -51,6 +51,8 @@ pub(super) fn config(stakes: &[u128], me: u32) -> Config {
         timeout: ms(500),
         fetch_after: ms(20),
         max_block_bytes: 1000,
+        epochs: Epochs::OneByOne,
+        own_batches: OwnBatches::Certified,
         ..Config::new(context(0), Party::new(me), members(stakes))
     }
 }

@@ -41,16 +41,16 @@ fn specimens(forger: &Forger) -> Vec<Message> {
 }
 
 const PINNED: [&str; 15] = [
-    "162 d99de3604b9c9a6a",
+    "166 024d5d56e0bd6af6",
     "93 7b2bd87722e7ca39",
     "101 084fbc72f6dd3b65",
     "159 a54658f67f6cbb9e",
     "227 b81db573c7c00e5c",
     "9 7266cbd158d3beef",
     "9 2867596782eadc40",
-    "306 d929d3392991ae0b",
+    "310 cf1aaad8272991f0",
     "41 5fd3412124002a4d",
-    "114 0741358e431b0d7c",
+    "118 58ee1a04cbd3e1bd",
     "28 4bcb9f1b58cbc1ab",
     "97 7859d8544b8e25cc",
     "33 389f1212b39bb186",

@@ -17,6 +17,7 @@ mod clients;
 mod handovers;
 mod messages;
 mod network;
+mod own;
 mod replicas;
 mod service;
 mod supplies;

@@ -7,7 +7,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_protocol::{Instant, Machine, Recipient};
 
 use super::bench::{FOUR, config, ms};
-use crate::config::Config;
+use crate::config::{Config, Epochs, OwnBatches};
 use crate::engine::{Effect, Input, Output, Trantor};
 use crate::message::Message;
 
@@ -26,7 +26,8 @@ impl Network {
     fn new(stakes: &[u128], loses: Loss) -> Self {
         let engine = |me| {
             let pace = Pace { pause: ms(1), ..Pace::NONE };
-            let config = Config { pace, ..config(stakes, me) };
+            let (epochs, own_batches) = (Epochs::Overlapping, OwnBatches::AtOnce);
+            let config = Config { pace, epochs, own_batches, ..config(stakes, me) };
             Trantor::new(config, super::secret(me), Vec::new()).unwrap()
         };
         let engines: Vec<_> = (0..u32::try_from(stakes.len()).unwrap()).map(engine).collect();
@@ -98,7 +99,7 @@ impl Network {
 }
 
 /// Party 1 hides the heights that it leads from party 2. What the first epoch has cost party 2 shows in the
-/// leaders of the second.
+/// leaders of the third, for those of the second are known before.
 #[test]
 fn a_leader_that_hides_its_heights_from_another_does_not_get_it_left_out() {
     let hides = |from, to, message: &Message| {
@@ -111,7 +112,7 @@ fn a_leader_that_hides_its_heights_from_another_does_not_get_it_left_out() {
         (from, to) == (1, 2) && slot.get() % 4 == 2
     };
     let mut network = Network::new(&FOUR, hides);
-    network.run_until(1, 0..4);
+    network.run_until(2, 0..4);
     for party in 0..4 {
         assert!(network.leaders(party).contains(&2), "{:?}", network.leaders(party));
     }
@@ -140,7 +141,7 @@ fn committees_of_all_sizes_go_on_without_a_silent_party_of_little_stake() {
             3 => |from, to, _| from >= 3 || to >= 3,
             _ => |from, to, _| from >= 1 || to >= 1,
         };
-        network.run_until(2, 0..awake);
+        network.run_until(3, 0..awake);
         for party in 0..awake {
             let engine = &network.engines[party];
             if engine.schedule().epoch() == network.engines[0].schedule().epoch() {

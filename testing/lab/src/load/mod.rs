@@ -5,10 +5,16 @@
 //! and cores limit the replicas; signatures are ideal at real prices ([`crate::legible`]).
 //!
 //! What work costs: signatures as everywhere here; decoding and hashing a batch, by its length; ordering a
-//! transaction, with all that a client's submission takes. Not charged: encryption on the links, and disks.
+//! transaction, with all that a client's submission takes. Messages are decoded outside of the machine, those of
+//! several links on several cores, as real nodes do it. Not charged: encryption on the links, and disks.
+//!
+//! Each [`Improvement`] over the paper's system can be left out; [`Floor`] is what distances alone cost.
+mod floor;
 mod price;
 mod replica;
+mod scheme;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,16 +26,17 @@ use prefinal_engine::Pace;
 use prefinal_protocol::{Instant, Recipient, View};
 use prefinal_sim::{Host, Network, Seat, Setup, Simulation, Step};
 use prefinal_trantor::{
-    Body, Config, Job, Member, Message, Proposal, Replicas, Stage, Trantor, Verdict,
+    Body, Config, Epochs, Job, Leaders, Member, Message, OwnBatches, Proposal, Replicas, Stage,
+    Trantor, Verdict,
 };
 use prefinal_weighted_rounding::Stake;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
-pub use prefinal_trantor::Leaders;
-
+pub use self::floor::Floor;
 pub(crate) use self::price::ordering;
 use self::replica::{Demand, Effect, Input, Replica};
+use self::scheme::Signatures;
 use crate::costs::Costs;
 use crate::dealt::AROUND;
 use crate::failure::Failure;
@@ -68,6 +75,21 @@ pub enum Vice {
     Equivocation,
 }
 
+/// What replicas have here and not in the paper's system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Improvement {
+    /// A leader's own batches go into its block as they leave. Without: after a round trip to a weak quorum.
+    OwnBatches,
+    /// Heights of two epochs are open at a time. Without: each epoch waits for the end of the one before.
+    Overlap,
+    /// Certificates are sums of signatures. Without: lists of Ed25519 signatures, each of which is checked.
+    Aggregation,
+    /// Messages are decoded on any core. Without: on the core that the replica itself runs on.
+    Decoding,
+    /// Leaders that left heights empty are left out. Without: all lead.
+    BackOff,
+}
+
 /// An experiment: one committee, for several loads.
 pub struct Load {
     members: Vec<Member>,
@@ -82,8 +104,8 @@ pub struct Load {
     pub counted: Duration,
     /// What goes wrong when the counting begins.
     pub vice: Option<Vice>,
-    /// Which replicas lead.
-    pub leaders: Leaders,
+    /// What the replicas do not have.
+    pub without: BTreeSet<Improvement>,
 }
 
 /// What came of one load.
@@ -145,7 +167,7 @@ impl Load {
             warm_up: Duration::from_secs(4),
             counted: Duration::from_secs(10),
             vice: None,
-            leaders: Leaders::BackOff,
+            without: BTreeSet::new(),
         })
     }
 
@@ -164,6 +186,12 @@ impl Load {
             seed: self.seed,
             demand: Demand { clients, bytes: self.bytes, patience: self.batching.timeout },
             costs: self.hardware.costs,
+            signatures: self.either(
+                Improvement::Aggregation,
+                Default::default(),
+                Signatures::Lists,
+            ),
+            decodes_apart: !self.without.contains(&Improvement::Decoding),
             verdicts: Default::default(),
             from: Instant::at(self.warm_up),
             equivocator: (self.vice == Some(Vice::Equivocation)).then_some(last),
@@ -202,6 +230,11 @@ impl Load {
         })
     }
 
+    /// What replicas have with an improvement, or without it.
+    fn either<T>(&self, improvement: Improvement, with: T, without: T) -> T {
+        if self.without.contains(&improvement) { without } else { with }
+    }
+
     fn engine(&self, me: Party) -> Result<Trantor, Failure> {
         let pace = Pace { pause: self.batching.pause, ..Pace::NONE };
         let config = Config {
@@ -210,7 +243,13 @@ impl Load {
             batch_timeout: self.batching.timeout,
             max_transactions: self.batching.transactions,
             max_block_bytes: 16 << 20,
-            leaders: self.leaders,
+            leaders: self.either(Improvement::BackOff, Leaders::BackOff, Leaders::All),
+            epochs: self.either(Improvement::Overlap, Epochs::Overlapping, Epochs::OneByOne),
+            own_batches: self.either(
+                Improvement::OwnBatches,
+                OwnBatches::AtOnce,
+                OwnBatches::Certified,
+            ),
             ..Config::new(context(), me, self.members.clone())
         };
         let secret = secret(self.seed, me.get().into());
@@ -244,6 +283,9 @@ struct LoadHost {
     engines: Vec<Option<Trantor>>,
     demand: Demand,
     costs: Costs,
+    signatures: Signatures,
+    /// Whether messages are decoded outside of the machine.
+    decodes_apart: bool,
     verdicts: <Trantor as ReadableEngine>::Memo,
     /// What is delivered before is not counted.
     from: Instant,
@@ -275,7 +317,8 @@ impl Host for LoadHost {
 
     fn encoded_len(&mut self, message: &Self::Message) -> u64 {
         let length = borsh::object_length(&**message).unwrap_or_default();
-        u64::try_from(length.saturating_add(AROUND)).unwrap_or(u64::MAX)
+        let length = length.saturating_add(AROUND).saturating_add(self.signatures.excess(message));
+        u64::try_from(length).unwrap_or(u64::MAX)
     }
 
     fn received(&mut self, _: Seat, from: Seat, message: &Self::Message) -> Input {
@@ -290,9 +333,18 @@ impl Host for LoadHost {
         Input::Tick
     }
 
+    fn decoding_cost(&mut self, _: Seat, message: &Self::Message) -> Duration {
+        let cost = self.signatures.receiving(&self.costs, message);
+        if self.decodes_apart { cost } else { Duration::ZERO }
+    }
+
     fn input_cost(&mut self, _: Seat, input: &Input) -> Duration {
-        let Input::Received { message, .. } = input else { return Duration::ZERO };
-        Trantor::receiving(&self.costs, message)
+        match input {
+            Input::Received { message, .. } if !self.decodes_apart => {
+                self.signatures.receiving(&self.costs, message)
+            }
+            _ => Duration::ZERO,
+        }
     }
 
     fn carry_out(&mut self, effect: Effect, step: &mut Step<'_, Self>) {
@@ -300,7 +352,7 @@ impl Host for LoadHost {
             Effect::Send { to, message } => {
                 let from = Party::new(step.seat().get());
                 Trantor::see(&mut self.verdicts, from, &message);
-                step.spend(Trantor::signing(&self.costs, &message));
+                step.spend(self.signatures.signing(&self.costs, &message));
                 let equivocates = self.equivocator == Some(step.seat()) && step.now() >= self.from;
                 let to = match (to, &message) {
                     (Recipient::All, Message::Proposal(proposal)) if equivocates => {
@@ -340,7 +392,7 @@ impl Host for LoadHost {
     }
 
     fn run(&mut self, _: Seat, job: Job) -> (Verdict, Duration) {
-        let cost = Trantor::working(&self.costs, &job);
+        let cost = self.signatures.working(&self.costs, &job);
         (Trantor::run(&mut self.verdicts, &job), cost)
     }
 }

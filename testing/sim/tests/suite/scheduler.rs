@@ -122,6 +122,27 @@ fn messages_cost_their_receiver_and_queue_there() {
 }
 
 #[test]
+fn messages_of_one_link_are_decoded_in_order_and_those_of_several_on_several_lanes() {
+    let arrivals = |cores| {
+        let decoding_cost = Duration::from_millis(1);
+        let host = Stage { decoding_cost, ..Stage::default() };
+        let mut simulation = Simulation::new(host, Setup { cores, ..setup(3) }).unwrap();
+        // Of the first link a long one before a short one; of the second link one of medium length.
+        give(&mut simulation, A, 0, &[Act::Send(TO_B, 9)]);
+        give(&mut simulation, A, 1, &[Act::Send(TO_B, 1)]);
+        give(&mut simulation, C, 1, &[Act::Send(TO_B, 4)]);
+        simulation.run(FOREVER);
+        assert_eq!(simulation.busy(B), Duration::from_millis(14));
+        let notes = seen(&simulation).into_iter();
+        notes.map(|(at, _, event)| (at, event)).collect::<Vec<_>>()
+    };
+    let got = |at, from, number| (at, Event::Got(from, number));
+    let [one, two] = [1, 2].map(|cores| std::num::NonZeroU32::new(cores).unwrap());
+    assert_eq!(arrivals(one), [got(19, A, 9), got(23, C, 4), got(24, A, 1)]);
+    assert_eq!(arrivals(two), [got(15, C, 4), got(19, A, 9), got(20, A, 1)]);
+}
+
+#[test]
 fn one_step_is_one_envelope_per_recipient_in_order() {
     let mut simulation = stage(3, 1);
     let to_c = Recipient::One(C);

@@ -84,9 +84,11 @@ impl Machine for Script {
     }
 }
 
-/// Hosts scripts; every received message costs this much to take.
+/// Hosts scripts; every received message costs this much to take, and this much for each unit of its number to
+/// decode.
 #[derive(Debug, Default)]
 pub(crate) struct Stage {
+    pub(crate) decoding_cost: Duration,
     pub(crate) input_cost: Duration,
     pub(crate) stubborn: bool,
     pub(crate) note_boots: bool,
@@ -125,6 +127,10 @@ impl Host for Stage {
 
     fn tick(&mut self, _: Seat) -> Input {
         Input::Tick
+    }
+
+    fn decoding_cost(&mut self, _: Seat, message: &u32) -> Duration {
+        self.decoding_cost * *message
     }
 
     fn input_cost(&mut self, _: Seat, input: &Input) -> Duration {
