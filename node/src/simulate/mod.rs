@@ -24,7 +24,7 @@ use clap::Args;
 use prefinal_sim::{Interface, Jitter, Network, Placement, Rate};
 use prefinal_weighted_rounding::Ratio;
 
-use prefinal_lab::campaign::{EngineName, Function, Order};
+use prefinal_lab::campaign::{EngineName, Function, Order, Signatures};
 use prefinal_lab::committee::{Ground, Prices, Subject};
 use prefinal_lab::dealt::{self, World};
 use prefinal_lab::latency::{Experiment, Outcome};
@@ -111,6 +111,10 @@ pub struct Options {
     /// What the parties of a campaign evaluate [default: drawn from the seed, mostly ideal]
     #[arg(long, value_parser = choice::<Function>(), requires = "campaign")]
     function: Option<Function>,
+    /// Check all signatures of engines on the curve. Without it a campaign of an ideal function does so in one of 20
+    /// executions, and believes in the others what it has seen parties sign: they are the same
+    #[arg(long, requires = "campaign")]
+    real_signatures: bool,
     /// Leave one rule out of the release contract, and stop when that shows
     #[arg(long, value_name = "NUMBER", requires = "campaign",
         value_parser = clap::value_parser!(u8).range(1..=9))]
@@ -173,6 +177,7 @@ impl Options {
             executions: if self.only.is_some() { 1 } else { self.executions },
             engine: self.engine,
             function: self.function,
+            signatures: self.real_signatures.then_some(Signatures::Real),
             without,
             table,
             fast: self.committee.fast,
@@ -200,8 +205,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let engine = match options.engine {
         None => engine::Name::default(),
         Some(EngineName::Listed(name)) => name,
-        Some(EngineName::Permissive) => {
-            return Err(Failure::bad_input("--engine permissive: it plays in a --campaign only"));
+        Some(EngineName::Permissive | EngineName::Replica) => {
+            let what = "--engine permissive and --engine replica: they play in a --campaign only";
+            return Err(Failure::bad_input(what));
         }
     };
     let scheme = options.scheme.unwrap_or_default();

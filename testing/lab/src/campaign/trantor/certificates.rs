@@ -118,7 +118,7 @@ impl Forger<'_> {
 }
 
 /// Bytes that nobody has seen before.
-pub(super) fn random(dice: &mut Dice) -> [u8; 32] {
+pub(in super::super) fn random(dice: &mut Dice) -> [u8; 32] {
     let mut bytes = [0; 32];
     bytes.chunks_mut(8).for_each(|part| part.copy_from_slice(&dice.below(u64::MAX).to_be_bytes()));
     bytes
