@@ -172,6 +172,9 @@ impl Options {
         if let Some(rule) = without {
             command += &format!(" --without-rule {}", rule.number());
         }
+        if self.real_signatures {
+            command += " --real-signatures";
+        }
         let order = Order {
             first: self.only.unwrap_or(self.committee.seed),
             executions: if self.only.is_some() { 1 } else { self.executions },

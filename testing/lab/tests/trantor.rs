@@ -45,6 +45,10 @@ impl Watch for First {
             self.failed.lock().unwrap().get_or_insert(failed);
         }
     }
+
+    fn is_over(&self) -> bool {
+        self.failed.lock().unwrap().is_some()
+    }
 }
 
 /// Executions on Trantor with the ideal function.
@@ -125,6 +129,12 @@ fn a_campaign_of_attacks_breaks_nothing() {
 #[ignore = "takes long; the seeds are others than above"]
 fn a_long_campaign_of_attacks_breaks_nothing() {
     drop(campaign(&order(1_000, 10_000)));
+}
+
+#[test]
+#[ignore = "takes long; the seeds are others than below"]
+fn a_long_campaign_on_replicas_breaks_nothing() {
+    drop(campaign(&Order { engine: Some(EngineName::Replica), ..order(1_000, 2_000) }));
 }
 
 #[test]

@@ -125,8 +125,11 @@ impl<S: Forge> Account<'_, S> {
                 note.seat == seat
                     && match &note.event {
                         Observation::Started => at > place,
+                        // A suspect's statements may be no evidence, and one contradiction a slot is enough.
                         Observation::Accused(party, fault) if *party == culprit => {
-                            at > place || fault.contains(&format!("{slot:?}"))
+                            at > place
+                                || fault.starts_with("bad signature")
+                                || fault.contains(&format!("{slot:?}"))
                         }
                         _ => false,
                     }

@@ -207,7 +207,8 @@ fn play_as(
         let lies = scenario.lies.clone().unwrap_or_else(drawn).into_iter();
         rules.extend(lies.map(|lie| {
             let liar = Liar::new((lie, party), company.context, &conspiracy, tally);
-            Box::new(liar) as Box<dyn Rule<_>>
+            let rule: Box<dyn Rule<_>> = Box::new(liar);
+            rule
         }));
         rules
     })?;
