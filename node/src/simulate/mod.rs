@@ -157,8 +157,23 @@ impl Options {
         }
     }
 
+    /// Refuses what a campaign on replicas does not use.
+    fn check_replica(&self) -> Result<(), Failure> {
+        let replica = self.engine == Some(EngineName::Replica);
+        let function = self.function.is_some_and(|function| function != Function::Ideal);
+        let unused = match (function, self.without_rule, self.changes.epochs()) {
+            (true, ..) => "--function",
+            (_, Some(_), _) => "--without-rule",
+            (.., 2..) => "--epochs",
+            _ => return Ok(()),
+        };
+        let why = format!("{unused}: --engine replica has an application in place of a function");
+        if replica { Err(Failure::bad_input(why)) } else { Ok(()) }
+    }
+
     /// The campaign that is asked for, and how to ask for it again.
     fn order(&self) -> Result<(Order, String), Failure> {
+        self.check_replica()?;
         let table = self.committee.stakes.as_deref().map(StakeTable::read).transpose()?;
         let mut command = "prefinal simulate --campaign".to_owned();
         if let Some(file) = &self.committee.stakes {
