@@ -49,9 +49,7 @@ impl Account<'_> {
         let voted: BTreeMap<u64, Statement> =
             voted.map_err(|error| Violation::Agreement(error.to_string()))?;
         let other = self.honest().find_map(|note| match &note.event {
-            Observation::Stable(statement) | Observation::Restored(statement)
-                if voted.get(&statement.epoch) != Some(statement) =>
-            {
+            Observation::Kept(statement) if voted.get(&statement.epoch) != Some(statement) => {
                 let (seat, epoch) = (note.seat, statement.epoch);
                 Some(format!("{seat} has a state of epoch {epoch} that no honest party had"))
             }
@@ -60,8 +58,7 @@ impl Account<'_> {
         other.map_or(Ok(()), |what| Err(Violation::Validity(what)))
     }
 
-    /// After a restart a replica carries out its epoch again; a state that it takes from others stands for all
-    /// heights before it.
+    /// After a restart a replica carries out its epoch again; a checkpoint stands for all heights before it.
     fn check_order(&self) -> Result<(), Violation> {
         let mut next: BTreeMap<Seat, Slot> = BTreeMap::new();
         for note in self.honest() {
@@ -72,7 +69,7 @@ impl Account<'_> {
                     return Err(Violation::Order(what));
                 }
                 Observation::Applied(slot, _) => *expected = slot.next().max(*expected),
-                Observation::Restored(statement) => *expected = statement.slot.max(*expected),
+                Observation::Kept(statement) => *expected = statement.slot.max(*expected),
                 _ => {}
             }
         }

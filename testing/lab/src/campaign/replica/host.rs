@@ -43,10 +43,10 @@ pub(super) enum Observation {
     Applied(Slot, Option<Value>),
     /// A party votes for its own state.
     Voted(Statement),
-    /// A party's own state is certified.
-    Stable(Statement),
+    /// A certified checkpoint is on a party's disk, of its own state or of one from others.
+    Kept(Statement),
     /// A party has taken a state from others.
-    Restored(Statement),
+    Restored,
     /// A party gives up a view.
     GaveUp,
     Accused(Party, String),
@@ -223,6 +223,13 @@ impl Host for ReplicaHost {
         ReplicaInput::Tick
     }
 
+    /// A crash behind the record does not undo it.
+    fn writes(&mut self, record: &ReplicaRecord, step: &mut Step<'_, Self>) {
+        if let ReplicaRecord::Checkpoint(certified, _) = record {
+            step.note(Observation::Kept(certified.statement));
+        }
+    }
+
     fn carry_out(&mut self, effect: ReplicaEffect, step: &mut Step<'_, Self>) {
         let event = match effect {
             ReplicaEffect::Send { to, message } => {
@@ -231,8 +238,7 @@ impl Host for ReplicaHost {
             }
             ReplicaEffect::Run(job) => return step.run(job),
             ReplicaEffect::Applied { slot, value } => Observation::Applied(slot, value),
-            ReplicaEffect::Stable(statement) => Observation::Stable(statement),
-            ReplicaEffect::Restored(statement) => Observation::Restored(statement),
+            ReplicaEffect::Restored(_) => Observation::Restored,
             ReplicaEffect::NotRestored(::prefinal_trantor::RestoreFailure::NotSeated {
                 ..
             }) => return,
@@ -245,7 +251,7 @@ impl Host for ReplicaHost {
                 Observation::Accused(party, fault.to_string())
             }
             ReplicaEffect::Order(OrderEffect::Abandoned { .. }) => Observation::GaveUp,
-            ReplicaEffect::Order(_) => return,
+            ReplicaEffect::Stable(_) | ReplicaEffect::Order(_) => return,
         };
         step.note(event);
     }
@@ -312,7 +318,7 @@ impl Playable for ReplicaHost {
     fn place(event: &Observation) -> Option<Place> {
         Some(match event {
             Observation::Applied(slot, value) => Place::CarriedOut(*slot, *value),
-            Observation::Restored(statement) => Place::Revealed(before(statement.slot)),
+            Observation::Kept(statement) => Place::Revealed(before(statement.slot)),
             _ => return None,
         })
     }
@@ -321,7 +327,7 @@ impl Playable for ReplicaHost {
         match event {
             Observation::Accused(party, fault) => Some(Finding::Accused(*party, fault)),
             Observation::GaveUp => Some(Finding::GaveUp),
-            Observation::Restored(_) => Some(Finding::Restored),
+            Observation::Restored => Some(Finding::Restored),
             _ => None,
         }
     }
