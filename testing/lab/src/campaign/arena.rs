@@ -4,7 +4,7 @@
 //! |------------|-------------------------------------------------------------------|-----------------------|
 //! | Jolteon    | its promises when they are on the disk; votes and proposals        | real, each checked once |
 //! | Malachite  | precommits when they are on the disk                               | real                  |
-//! | Trantor    | commits when they are on the disk                                  | real, each sum once   |
+//! | Trantor    | commits when they are on the disk                                  | real, checked if not seen to leave their party; or each sum once |
 //! | permissive | votes when they are on the disk                                    | none                  |
 //!
 //! The verdict rests on these notes alone (`account`).
