@@ -135,7 +135,8 @@ impl<S: Forge> Account<'_, S> {
                     }
             };
             let settled = self.notes.iter().enumerate().any(settles);
-            (!settled).then(|| format!("{culprit} shows {seat} two blocks for {slot} with impunity"))
+            (!settled)
+                .then(|| format!("{culprit} shows {seat} two blocks for {slot} with impunity"))
         });
         silent.map_or(Ok(()), |what| Err(Violation::Conviction(what)))
     }

@@ -215,11 +215,7 @@ impl Rule<Arc<ReplicaMessage>> for Liar {
         Some(self.due).filter(|due| self.lie == Lie::Checkpoints && *due < until)
     }
 
-    fn wake(
-        &mut self,
-        scene: &mut Scene<'_>,
-        leaves: &mut Vec<Letter<Arc<ReplicaMessage>>>,
-    ) {
+    fn wake(&mut self, scene: &mut Scene<'_>, leaves: &mut Vec<Letter<Arc<ReplicaMessage>>>) {
         self.due = self.due + PERIOD;
         let Some(message) = self.checkpoint(scene.dice).map(Arc::new) else { return };
         for to in (0..scene.seats).map(Seat::new).filter(|to| *to != scene.seat) {

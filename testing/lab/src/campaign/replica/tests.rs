@@ -86,12 +86,10 @@ fn a_newcomer_takes_the_place_of_a_founder_that_comes_back() {
 #[test]
 fn an_execution_is_the_same_again_and_with_signatures_on_the_curve() {
     let company = company(&[3, 2, 2, 2, 1]);
-    let stakes = [Company::stakes(&Layout::new(
-        [3, 2, 2, 2, 1].map(Stake::new).to_vec(),
-        Algorithm::Fast,
-        Ratio::FIVE_SIXTHS,
-    )
-    .unwrap())];
+    let stakes = [Company::stakes(
+        &Layout::new([3, 2, 2, 2, 1].map(Stake::new).to_vec(), Algorithm::Fast, Ratio::FIVE_SIXTHS)
+            .unwrap(),
+    )];
     for seed in 0..2 {
         let draw = Draw::new(seed, &stakes);
         let play = |signatures| play((seed, signatures), &draw, &company).unwrap();

@@ -37,8 +37,8 @@ use prefinal_protocol::{Instant, Slot, Value, View};
 use prefinal_sim::rule::{Letter, Rule, Scene};
 use prefinal_sim::{Chance, Dice, Seat};
 
-use self::certificates::{CHANGE, Forger};
 pub(super) use self::certificates::random;
+use self::certificates::{CHANGE, Forger};
 use self::conceal::Concealer;
 use self::overheard::Overheard;
 use super::corrupt::{Conspiracy, Corruptible, Envelope};
@@ -126,7 +126,9 @@ fn draw(dice: &mut Dice, conspiracy: &Conspiracy<Trantor>, me: Party) -> Vice {
 
 /// The seats of as few honest parties as certify a batch together with the accomplices.
 fn signers(dice: &mut Dice, conspiracy: &Conspiracy<Trantor>, me: Party) -> BTreeSet<Seat> {
-    let Some(committee) = conspiracy.committees.all.get(&conspiracy.committees.first) else { return BTreeSet::new() };
+    let Some(committee) = conspiracy.committees.all.get(&conspiracy.committees.first) else {
+        return BTreeSet::new();
+    };
     let (mut chosen, mut others): (Vec<Party>, Vec<Party>) = (0..)
         .map(Party::new)
         .take(committee.size())

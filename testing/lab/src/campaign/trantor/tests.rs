@@ -7,9 +7,9 @@ use prefinal_sim::Network;
 use prefinal_validator::setup::Algorithm;
 use prefinal_weighted_rounding::{Ratio, Stake};
 
+use super::super::Signatures;
 use super::super::board::Layout;
 use super::super::draw::Draw;
-use super::super::Signatures;
 use super::super::table::{Cast, Table};
 use super::*;
 use crate::check::Summary;
