@@ -57,7 +57,11 @@ impl Choice for EngineName {
         let listed = engine::Name::all().into_iter();
         let listed = listed.map(|(name, text, about)| (Self::Listed(name), text, about));
         let permissive = "One that does all that Definition 5 of the paper allows";
-        listed.chain([(Self::Permissive, "permissive", permissive)]).collect()
+        let replica =
+            "Trantor with an application and state transfer, in a campaign; without a function";
+        let others =
+            [(Self::Permissive, "permissive", permissive), (Self::Replica, "replica", replica)];
+        listed.chain(others).collect()
     }
 }
 

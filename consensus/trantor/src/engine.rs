@@ -358,6 +358,13 @@ impl Trantor {
         self.next
     }
 
+    /// What the leader of a height has proposed to this party in the first view, until the height is decided. Another
+    /// proposal of that leader is evidence against it.
+    #[must_use]
+    pub fn proposed(&self, slot: Slot) -> Option<Value> {
+        self.open.get(&slot)?.proposals.get(&0).map(|proposed| proposed.value)
+    }
+
     fn start(&mut self, now: Instant) {
         if self.started {
             return;

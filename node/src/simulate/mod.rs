@@ -26,7 +26,7 @@ use clap::Args;
 use prefinal_sim::{Interface, Jitter, Network, Placement, Rate};
 use prefinal_weighted_rounding::Ratio;
 
-use prefinal_lab::campaign::{EngineName, Function, Order};
+use prefinal_lab::campaign::{EngineName, Function, Order, Signatures};
 use prefinal_lab::committee::{Ground, Prices, Subject};
 use prefinal_lab::dealt::{self, World};
 use prefinal_lab::latency::{Experiment, Outcome};
@@ -115,6 +115,10 @@ pub struct Options {
     /// What the parties of a campaign evaluate [default: drawn from the seed, mostly ideal]
     #[arg(long, value_parser = choice::<Function>(), requires = "campaign")]
     function: Option<Function>,
+    /// Check all signatures of engines on the curve. Without it a campaign of an ideal function does so in one of 20
+    /// executions, and believes in the others what it has seen parties sign: they are the same
+    #[arg(long, requires = "campaign")]
+    real_signatures: bool,
     /// Leave one rule out of the release contract, and stop when that shows
     #[arg(long, value_name = "NUMBER", requires = "campaign",
         value_parser = clap::value_parser!(u8).range(1..=9))]
@@ -157,8 +161,23 @@ impl Options {
         }
     }
 
+    /// Refuses what a campaign on replicas does not use.
+    fn check_replica(&self) -> Result<(), Failure> {
+        let replica = self.engine == Some(EngineName::Replica);
+        let function = self.function.is_some_and(|function| function != Function::Ideal);
+        let unused = match (function, self.without_rule, self.changes.epochs()) {
+            (true, ..) => "--function",
+            (_, Some(_), _) => "--without-rule",
+            (.., 2..) => "--epochs",
+            _ => return Ok(()),
+        };
+        let why = format!("{unused}: --engine replica has an application in place of a function");
+        if replica { Err(Failure::bad_input(why)) } else { Ok(()) }
+    }
+
     /// The campaign that is asked for, and how to ask for it again.
     fn order(&self) -> Result<(Order, String), Failure> {
+        self.check_replica()?;
         let table = self.committee.stakes.as_deref().map(StakeTable::read).transpose()?;
         let mut command = "prefinal simulate --campaign".to_owned();
         if let Some(file) = &self.committee.stakes {
@@ -172,11 +191,15 @@ impl Options {
         if let Some(rule) = without {
             command += &format!(" --without-rule {}", rule.number());
         }
+        if self.real_signatures {
+            command += " --real-signatures";
+        }
         let order = Order {
             first: self.only.unwrap_or(self.committee.seed),
             executions: if self.only.is_some() { 1 } else { self.executions },
             engine: self.engine,
             function: self.function,
+            signatures: self.real_signatures.then_some(Signatures::Real),
             without,
             table,
             fast: self.committee.fast,
@@ -207,8 +230,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let engine = match options.engine {
         None => engine::Name::default(),
         Some(EngineName::Listed(name)) => name,
-        Some(EngineName::Permissive) => {
-            return Err(Failure::bad_input("--engine permissive: it plays in a --campaign only"));
+        Some(EngineName::Permissive | EngineName::Replica) => {
+            let what = "--engine permissive and --engine replica: they play in a --campaign only";
+            return Err(Failure::bad_input(what));
         }
     };
     let scheme = options.scheme.unwrap_or_default();

@@ -5,7 +5,7 @@
 //! | agreement        | one block per slot, one value per slot, one first slot                          |
 //! | total order      | slots are final and revealed in one order, from the first on, none left out      |
 //! | validity         | the values of a slot's block; each verifies from public data, by other code      |
-//! | accusations      | nobody honest is accused by anybody honest                                      |
+//! | accusations      | nobody honest is accused by anybody honest, and nobody again and again for one bad signature |
 //! | release contract | no early partial after a timeout of its round                                   |
 //! | secrecy          | see `view`                                                                       |
 //!
@@ -42,6 +42,9 @@ pub enum Violation {
     /// An honest party is accused.
     #[error("accusation: {0}")]
     Accusation(String),
+    /// A faulty party is not accused although an honest one has the evidence.
+    #[error("conviction: {0}")]
+    Conviction(String),
     /// A partial left that the contract holds back.
     #[error("release contract: {0}")]
     Contract(String),
@@ -146,16 +149,27 @@ impl TotalOrder {
     }
 }
 
-/// Checks that nobody honest is accused in what honest seats noted.
+/// How often a seat may find one bad signature: once in a life, and once more if it is a contradiction as well.
+const MOST_FINDINGS: u32 = 16;
+
+/// Checks what honest seats accuse others of: nobody honest of anything, and nobody too often of one bad signature,
+/// for then it is checked again and again.
 pub(crate) fn check_accusations<'a, E: 'a>(
     honest: impl IntoIterator<Item = &'a Note<E>>,
     faulty: &BTreeSet<Party>,
     accusation: impl Fn(&'a E) -> Option<(Party, &'a str)>,
 ) -> Result<(), Violation> {
+    let mut found: BTreeMap<(Seat, Party, &str), u32> = BTreeMap::new();
     let unjust = honest.into_iter().find_map(|note| {
         let (party, fault) = accusation(&note.event)?;
-        let what = || format!("{} accuses {party}, which is honest: {fault}", note.seat);
-        (!faulty.contains(&party)).then(what)
+        let seat = note.seat;
+        if !faulty.contains(&party) {
+            return Some(format!("{seat} accuses {party}, which is honest: {fault}"));
+        }
+        let again = fault.starts_with("bad signature");
+        let times = found.entry((seat, party, fault)).or_default();
+        *times += u32::from(again);
+        (*times > MOST_FINDINGS).then(|| format!("{seat} accuses {party} on and on: {fault}"))
     });
     unjust.map_or(Ok(()), |what| Err(Violation::Accusation(what)))
 }

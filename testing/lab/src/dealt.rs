@@ -303,7 +303,7 @@ impl<E: Subject, F: Scheme + Random, S: Priced> Host for DealtHost<E, F, S> {
             Effect::Send(to, post) => self.send(to, post, step),
             Effect::RunEngine(job) => step.run(Job::Engine(job)),
             Effect::RunBeacon(job) => step.run(Job::Beacon(job)),
-            Effect::Ordered(..) => {}
+            Effect::Ordered(..) | Effect::Started | Effect::Exposed(..) => {}
             Effect::Finalized(slot, _) => step.note(Fact::Finalized(slot)),
             Effect::Revealed(reveal) => {
                 let (slot, path, randomness) = (reveal.slot, reveal.path, reveal.randomness());

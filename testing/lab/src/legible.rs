@@ -15,7 +15,7 @@ use prefinal_trantor::Trantor;
 
 use crate::costs::Costs;
 use crate::finality::{Ballot, FinalityVote};
-use crate::known::{CheckedVotes, IdealCertificates, IdealVotes};
+use crate::known::{CheckedVotes, IdealCertificates, IdealVotes, Sums};
 
 /// The meaning of something that a party writes or sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,8 +51,18 @@ pub trait ReadableEngine: Engine {
         false
     }
 
+    /// Believes from now on that what left a party's own machine is signed by it. Every message and every verdict is
+    /// as before, but what faulty parties make themselves is all that is checked on the curve.
+    fn trust_seen(_: &mut Self::Memo) {}
+
     /// Does the work, unless the result is known.
     fn run(memo: &mut Self::Memo, job: &Self::Job) -> Self::Verdict;
+
+    /// The slot about which this message contradicts what its sender has said to this party before, if the engine
+    /// must then accuse the sender. `None` if it need not.
+    fn exposes(&self, _from: Party, _: &Self::Message) -> Option<Slot> {
+        None
+    }
 
     /// A message to a peer without any meaning; `None` if the engine accepts no such message.
     fn junk(_: &mut Dice) -> Option<Self::Message> {
@@ -309,11 +319,24 @@ impl ReadableEngine for Trantor {
         true
     }
 
+    fn trust_seen(memo: &mut TrantorVerdicts) {
+        memo.ideal.get_or_insert_with(|| IdealCertificates::with_sums(Sums::Added));
+    }
+
     fn run(memo: &mut TrantorVerdicts, job: &Self::Job) -> Self::Verdict {
         match &mut memo.ideal {
             Some(ideal) => ideal.run(job),
             None => memo.known.entry(job.fingerprint()).or_insert_with(|| job.run()).clone(),
         }
+    }
+
+    /// A leader's second block for a height.
+    fn exposes(&self, from: Party, message: &prefinal_trantor::Message) -> Option<Slot> {
+        let prefinal_trantor::Message::Proposal(proposal) = message else { return None };
+        let slot = proposal.slot;
+        let first = self.proposed(slot).filter(|_| self.schedule().leader(slot) == Some(from))?;
+        let second = proposal.body.value(self.committee().context(), slot);
+        (first != second).then_some(slot)
     }
 
     /// A question about a batch that there is not.

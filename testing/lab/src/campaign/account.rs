@@ -5,7 +5,8 @@
 //! | agreement   | one block for each slot with the same transactions, one output for each slot          |
 //! | total order | slots are final and revealed in one order, from the first on, none left out          |
 //! | validity    | the output verifies under the public keys; a slot without output has none due        |
-//! | accusations | nobody honest is accused by anybody honest                                           |
+//! | accusations | nobody honest is accused by anybody honest, and for no bad signature again and again   |
+//! | convictions | a party that shows an honest one two blocks for a slot is accused by it                |
 //! | secrecy     | see below                                                                            |
 //!
 //! **Secrecy.** The adversary has the shares of all faulty parties and every partial that an honest
@@ -15,9 +16,11 @@
 //! beacon or an engine.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use ::prefinal_beacon::{Binding, Path, Reveal, Slot, Value};
 use prefinal_crypto_core::access::Party;
+use prefinal_protocol::Instant;
 use prefinal_sim::{Note, Seat, check};
 
 use super::arena::Observation;
@@ -28,6 +31,9 @@ use super::permissive::FIRST;
 use crate::check::{Summary, TotalOrder, Violation, check_accusations};
 use crate::finality::Finality;
 use crate::legible::Act;
+
+/// How soon a contradiction must have come out.
+const CONVICTION: Duration = Duration::from_secs(1);
 
 /// What an execution is judged by.
 pub(super) struct Account<'a, S: Forge> {
@@ -52,6 +58,7 @@ impl<S: Forge> Account<'_, S> {
             Observation::Accused(party, fault) => Some((*party, fault)),
             _ => None,
         })?;
+        self.check_convictions()?;
         self.check_secrecy()?;
         let values = self.check_values()?;
         Ok(Summary::of(values, self.reveals().map(|reveal| reveal.path)))
@@ -101,6 +108,37 @@ impl<S: Forge> Account<'_, S> {
             }
         }
         Ok(())
+    }
+
+    /// Whether each honest party that was shown a contradiction has accused the party that it is from: of that
+    /// slot, or of anything since then. One that crashes may have forgotten, and at the end there may be no time.
+    fn check_convictions(&self) -> Result<(), Violation> {
+        let end = self.notes.last().map_or(Instant::START, |note| note.at);
+        let is_late = |at: Instant| at + CONVICTION > end;
+        let silent = self.notes.iter().enumerate().find_map(|(place, shown)| {
+            let seat = shown.seat;
+            let Observation::Exposed(culprit, slot) = shown.event else { return None };
+            if self.faulty.contains(&(self.parties)(seat)) || is_late(shown.at) {
+                return None;
+            }
+            let settles = |(at, note): (usize, &Note<Observation<S>>)| {
+                note.seat == seat
+                    && match &note.event {
+                        Observation::Started => at > place,
+                        // A suspect's statements may be no evidence, and one contradiction a slot is enough.
+                        Observation::Accused(party, fault) if *party == culprit => {
+                            at > place
+                                || fault.starts_with("bad signature")
+                                || fault.contains(&format!("{slot:?}"))
+                        }
+                        _ => false,
+                    }
+            };
+            let settled = self.notes.iter().enumerate().any(settles);
+            (!settled)
+                .then(|| format!("{culprit} shows {seat} two blocks for {slot} with impunity"))
+        });
+        silent.map_or(Ok(()), |what| Err(Violation::Conviction(what)))
     }
 
     fn check_secrecy(&self) -> Result<(), Violation> {

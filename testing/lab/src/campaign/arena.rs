@@ -4,7 +4,7 @@
 //! |------------|-------------------------------------------------------------------|-----------------------|
 //! | Jolteon    | its promises when they are on the disk; votes and proposals        | real, each checked once |
 //! | Malachite  | precommits when they are on the disk                               | real                  |
-//! | Trantor    | commits when they are on the disk                                  | real, each sum once   |
+//! | Trantor    | commits when they are on the disk                                  | real, checked if not seen to leave their party; or each sum once |
 //! | permissive | votes when they are on the disk                                    | none                  |
 //!
 //! The verdict rests on these notes alone (`account`).
@@ -46,6 +46,10 @@ pub(super) enum Observation<S: Scheme> {
     Released(Path, Slot, Option<Value>),
     /// An output has left.
     OutputSent(Slot),
+    /// A party has begun to work, for the first time or after a crash.
+    Started,
+    /// A peer has shown this party a contradiction about a slot.
+    Exposed(Party, Slot),
 }
 
 impl ReadableEngine for Permissive {
@@ -95,7 +99,7 @@ pub(super) struct Arena<E: ReadableEngine, S: Forge> {
 /// A member, unless it did not boot.
 pub(super) struct Seated<E: Engine, S: Scheme>(Option<Member<E, S>>);
 
-impl<E: Engine, S: Scheme> Machine for Seated<E, S> {
+impl<E: ReadableEngine, S: Scheme> Machine for Seated<E, S> {
     type Input = Input<E, S>;
     type Record = Record<E::Record>;
     type Effect = Effect<E, S>;
@@ -235,6 +239,8 @@ impl<E: ReadableEngine, S: Forge> Host for Arena<E, S> {
             Effect::Revealed(reveal) => step.note(Observation::Revealed(reveal)),
             Effect::Skipped(slot) => step.note(Observation::Skipped(slot)),
             Effect::Accused(party, fault) => step.note(Observation::Accused(party, fault)),
+            Effect::Started => step.note(Observation::Started),
+            Effect::Exposed(party, slot) => step.note(Observation::Exposed(party, slot)),
         }
     }
 
@@ -271,8 +277,8 @@ impl<E: ReadableEngine, S: Forge> Mail<S> for Arc<Post<E, S>> {
         prefinal_validator::setup::FIRST
     }
 
-    fn from_beacon(_: EpochId, message: ::prefinal_beacon::Message<S>) -> Self {
-        Self::new(Post::Beacon(message))
+    fn from_beacon(_: EpochId, message: ::prefinal_beacon::Message<S>) -> Option<Self> {
+        Some(Self::new(Post::Beacon(message)))
     }
 
     fn junk(_: EpochId, dice: &mut Dice) -> Option<Self> {

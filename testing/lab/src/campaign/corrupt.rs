@@ -68,13 +68,29 @@ impl<S: KeyedScheme, T: 'static> Envelope<T> for Arc<Message<S, T>> {
 /// A committee: its context, and its members with the stake that they have there.
 pub(super) type Members = (Context, Vec<Member<Verified<PublicKey>>>);
 
+/// The committees of an execution, as the engine knows them.
+pub(super) struct Committees<E: Corruptible> {
+    pub(super) first: EpochId,
+    pub(super) all: BTreeMap<EpochId, E::Committee>,
+}
+
+impl<E: Corruptible> Committees<E> {
+    /// The committees of these members; the first epoch has the first one.
+    pub(super) fn of(members: Vec<Members>) -> Self {
+        let committees = members.into_iter().filter_map(|(context, members)| {
+            Some((context.epoch, E::committee(&context, members)?))
+        });
+        Self { first: FIRST, all: committees.collect() }
+    }
+}
+
 /// The faulty parties of an execution, and what they know together.
 pub(super) struct Conspiracy<E: Corruptible> {
     pub(super) seed: u64,
     /// The faulty parties with their keys.
     pub(super) faulty: BTreeMap<Party, Arc<Identity>>,
     pub(super) seating: Seating,
-    pub(super) committees: BTreeMap<EpochId, E::Committee>,
+    pub(super) committees: Committees<E>,
     pub(super) overheard: RefCell<E::Overheard>,
     /// What each of them does, if it is not drawn.
     pub(super) given: Option<Vec<E::Vice>>,
@@ -88,19 +104,16 @@ impl<E: Corruptible> Conspiracy<E> {
         (seed, draw): (u64, &Draw),
         identities: &[Arc<Identity>],
         seating: Seating,
-        committees: Vec<Members>,
+        committees: Committees<E>,
         given: Option<Vec<E::Vice>>,
     ) -> Rc<Self> {
         let (faulty, heals) = (draw.faulty(), draw.heals);
         let own = identities.iter().filter(|one| faulty.contains(&one.me));
-        let committees = committees.into_iter().filter_map(|(context, members)| {
-            Some((context.epoch, E::committee(&context, members)?))
-        });
         Rc::new(Self {
             seed,
             faulty: own.map(|one| (one.me, Arc::clone(one))).collect(),
             seating,
-            committees: committees.collect(),
+            committees,
             overheard: RefCell::default(),
             given,
             heals,

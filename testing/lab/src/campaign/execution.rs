@@ -73,6 +73,8 @@ pub(super) enum Place {
     Finalized(Slot, Option<Value>),
     /// With a value, or without one where none is due.
     Revealed(Slot),
+    /// Final and carried out, where no values are due.
+    CarriedOut(Slot, Option<Value>),
 }
 
 /// What the report counts of what honest parties say.
@@ -83,6 +85,8 @@ pub(super) enum Finding<'a> {
     GaveUp,
     /// Keys of an epoch that is not the first suffice.
     Handover,
+    /// A state was taken from others.
+    Restored,
 }
 
 /// What a beacon keeps.
@@ -124,6 +128,10 @@ pub(super) trait Playable: Host<Message: Mail<<Self as Playable>::Scheme>> + Siz
     /// The first slot with a value, if it is known from the start.
     fn first(&self) -> Option<Slot> {
         None
+    }
+    /// Compares what honest parties have by now.
+    fn compare(_: &Simulation<Self>, _honest: &[Seat]) -> Result<(), Violation> {
+        Ok(())
     }
     /// Why somebody is not taking part.
     fn broken(&self) -> Option<String>;
@@ -211,8 +219,19 @@ impl<'a, H: Playable> Stage<'a, H> {
         self.seats().filter(is_honest).collect()
     }
 
-    fn count(&self, kind: Kind, times: u64) {
+    pub(super) fn count(&self, kind: Kind, times: u64) {
         self.tally.borrow_mut().add(kind, times);
+    }
+
+    /// When the network heals.
+    pub(super) const fn heals(&self) -> Instant {
+        self.draw.heals
+    }
+
+    /// Notes that a seat is down until then.
+    pub(super) fn put_down(&mut self, seat: Seat, until: Instant) {
+        let up = self.up_at.entry(seat).or_insert(until);
+        *up = until.max(*up);
     }
 
     /// Lets the faulty parties tamper with what their engines say, too.
@@ -252,8 +271,7 @@ impl<'a, H: Playable> Stage<'a, H> {
         for (seat, at, down) in &self.draw.crashes {
             self.simulation.crash(*seat, *at)?;
             self.simulation.restart(*seat, *at + *down, Disk::Kept)?;
-            let up = self.up_at.entry(*seat).or_insert(*at + *down);
-            *up = (*at + *down).max(*up);
+            self.put_down(*seat, *at + *down);
         }
         for (seat, at, leap) in &self.draw.leaps {
             self.simulation.leap(*seat, *at, *leap)?;
@@ -358,6 +376,7 @@ impl<'a, H: Playable> Stage<'a, H> {
         }
         self.read_notes()?;
         self.measure()?;
+        H::compare(&self.simulation, &self.honest())?;
         self.raise().map_err(|error| Violation::Liveness(error.to_string()))
     }
 
@@ -376,19 +395,23 @@ impl<'a, H: Playable> Stage<'a, H> {
                 }
                 Some(Finding::GaveUp) => self.count(Kind::GaveUp, 1),
                 Some(Finding::Handover) => drop(self.found.insert((party, Kind::Handover))),
+                Some(Finding::Restored) => self.count(Kind::Restored, 1),
                 None => {}
             }
-            match H::place(&note.event) {
+            let place = H::place(&note.event);
+            match place {
                 Some(Place::Ready(first)) => self.first = Some(first),
-                Some(Place::Finalized(slot, block)) => {
+                Some(Place::Finalized(slot, block) | Place::CarriedOut(slot, block)) => {
                     ascend(&mut self.finalized, slot);
                     if honest && *self.blocks.entry(slot).or_insert(block) != block {
                         let what = format!("{} has another block for {slot}", note.seat);
                         return Err(Violation::Agreement(what));
                     }
                 }
-                Some(Place::Revealed(slot)) => ascend(&mut self.revealed, slot),
-                None => {}
+                Some(Place::Revealed(_)) | None => {}
+            }
+            if let Some(Place::Revealed(slot) | Place::CarriedOut(slot, _)) = place {
+                ascend(&mut self.revealed, slot);
             }
         }
         self.read = self.simulation.notes().len();

@@ -20,6 +20,7 @@ use sha2::{Digest, Sha256};
 use super::breach::Breach;
 use super::hand::Hand;
 use super::permissive::FIRST;
+use crate::legible::ReadableEngine;
 use prefinal_engine::{self, Engine};
 
 /// What all parties agree on.
@@ -79,6 +80,10 @@ pub(crate) enum Effect<E: Engine, S: Scheme> {
     Revealed(Box<Reveal<S>>),
     Skipped(Slot),
     Accused(Party, String),
+    /// The engine has begun to work, for the first time or after a crash.
+    Started,
+    /// A party contradicts what it has said about this slot, and must be accused.
+    Exposed(Party, Slot),
 }
 
 /// Engine and beacon of one party.
@@ -337,16 +342,22 @@ fn early<S: Scheme>(paths: Paths<S>) -> Option<(Path, S::Secret)> {
     Some((path, secret?))
 }
 
-impl<E: Engine, S: Scheme> Machine for Member<E, S> {
+impl<E: ReadableEngine, S: Scheme> Machine for Member<E, S> {
     type Input = Input<E, S>;
     type Record = Record<E::Record>;
     type Effect = Effect<E, S>;
 
     fn handle(&mut self, now: Instant, input: Input<E, S>) {
         match input {
-            Input::Start => self.engine.handle(now, prefinal_engine::Input::Start),
+            Input::Start => {
+                self.effect(Effect::Started);
+                self.engine.handle(now, prefinal_engine::Input::Start);
+            }
             Input::Received(from, post) => match &*post {
                 Post::Engine(message) => {
+                    if let Some(slot) = self.engine.exposes(from, message) {
+                        self.effect(Effect::Exposed(from, slot));
+                    }
                     let message = message.clone();
                     self.engine.handle(now, prefinal_engine::Input::Received { from, message });
                 }

@@ -12,6 +12,7 @@
 //! | `breach`     | a beacon without one rule of its contract                                      |
 //! | `board`      | committees with keys that they generated; `hand`, `table`: keys and engines    |
 //! | `validators` | whole validators on Jolteon, which continue from these                       |
+//! | `replica`    | Trantor with an application, checkpoints and state transfer, without a function |
 //! | `tally`      | numbers of what was done                                                     |
 //!
 //! Engine and function are drawn separately from the script. So an execution has the same script with
@@ -19,7 +20,7 @@
 //!
 //! | function | drawn      | engine                                                        |
 //! |----------|------------|---------------------------------------------------------------|
-//! | ideal    | 49 of 50   | permissive 37 of 40; each listed engine one                     |
+//! | ideal    | 49 of 50   | permissive 36 of 40; the replica and each listed engine one     |
 //! | real     | 1 of 50    | permissive and each listed engine alike; Jolteon in the whole validator, Trantor too with a change of committee |
 //!
 //! The properties that must hold are in `account` and [`super::check`]. `execution` checks that
@@ -38,6 +39,7 @@ pub(crate) mod hand;
 pub(crate) mod ideal;
 pub(crate) mod member;
 mod permissive;
+mod replica;
 mod table;
 mod tally;
 mod trantor;
@@ -66,6 +68,7 @@ use self::draw::{Draw, Stakes};
 pub use self::execution::ExecutionReport;
 use self::forge::Forge;
 use self::ideal::Ideal;
+use self::replica::Company;
 use self::table::{Game, Table};
 pub use self::tally::{Certificate, Count, Flaw, Kind, Tally};
 use self::vice::Junk;
@@ -78,6 +81,9 @@ use prefinal_registry::engine;
 /// One in so many executions has a real function.
 const REAL: u64 = 50;
 
+/// One in so many executions checks the engine's signatures on the curve.
+const ON_THE_CURVE: u64 = 20;
+
 /// The engine that an execution runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EngineName {
@@ -85,6 +91,8 @@ pub enum EngineName {
     Listed(engine::Name),
     /// One that does all that Definition 5 of the paper allows
     Permissive,
+    /// Trantor with an application, whose checkpoints are taken from one another. There is no function
+    Replica,
 }
 
 /// The function that the parties of an execution evaluate.
@@ -98,11 +106,22 @@ pub enum Function {
     Wvuf,
 }
 
+/// How signatures of engines are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Signatures {
+    /// On the curve
+    Real,
+    /// By what was seen to leave each party, and on the curve only what faulty parties make themselves. Executions
+    /// are the same, and cost less
+    Seen,
+}
+
 impl fmt::Display for EngineName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Listed(name) => name.fmt(f),
             Self::Permissive => f.write_str("permissive"),
+            Self::Replica => f.write_str("replica"),
         }
     }
 }
@@ -127,6 +146,8 @@ pub struct Order {
     pub engine: Option<EngineName>,
     /// The function; `None` draws it from the seed.
     pub function: Option<Function>,
+    /// How signatures are checked; `None` draws it from the seed.
+    pub signatures: Option<Signatures>,
     /// The rule that is left out of the contract. The first violation then ends the campaign.
     pub without: Option<Rule>,
     /// The table whose largest holders take part; `None` uses the built-in committees.
@@ -147,6 +168,7 @@ struct Hall<'a> {
     ideal: Vec<Late<Table<Ideal>>>,
     bls: Vec<Late<Real<Bls>>>,
     wvuf: Vec<Late<Real<Wvuf>>>,
+    companies: Vec<Late<Company>>,
 }
 
 /// Keys that were generated.
@@ -238,7 +260,12 @@ impl<'a> Hall<'a> {
             layouts.iter().map(|_| OnceLock::new()).collect()
         }
         let (ideal, bls, wvuf) = (empty(layouts), empty(layouts), empty(layouts));
-        Self { layouts, ideal, bls, wvuf }
+        Self { layouts, ideal, bls, wvuf, companies: empty(layouts) }
+    }
+
+    fn play_replica(&self, game: Game, draw: &Draw) -> Result<ExecutionReport, Failure> {
+        let company = late(&self.companies, self.layouts, draw.board, Company::new)?;
+        replica::play((game.seed, game.signatures), draw, company)
     }
 
     fn play(
@@ -288,6 +315,8 @@ impl Order {
 
     fn play_all(&self, layouts: &[Layout], watch: &impl Watch) -> Result<(), Failure> {
         let stakes: Vec<Stakes> = layouts.iter().map(Layout::stakes).collect();
+        let companies: Vec<Stakes> = layouts.iter().map(Company::stakes).collect();
+        let stakes = (&*stakes, &*companies);
         let hall = Hall::new(layouts);
         let (next, over) = (AtomicU64::new(0), AtomicBool::new(false));
         let failed = Mutex::new(Ok(()));
@@ -300,7 +329,7 @@ impl Order {
                     return;
                 }
                 let seed = self.first.wrapping_add(number);
-                match self.play_one(seed, &stakes, &hall, &mut player) {
+                match self.play_one(seed, stakes, &hall, &mut player) {
                     Ok((kind, played)) => {
                         watch.played(kind, seed, &played);
                         if self.without.is_some() && played.outcome.is_err() {
@@ -323,15 +352,18 @@ impl Order {
     fn play_one(
         &self,
         seed: u64,
-        stakes: &[Stakes],
+        (stakes, companies): (&[Stakes], &[Stakes]),
         hall: &Hall<'_>,
         player: &mut Player,
     ) -> Result<((EngineName, Function), ExecutionReport), Failure> {
         let drawn = kind_of(seed);
         let kind = (self.engine.unwrap_or(drawn.0), self.function.unwrap_or(drawn.1));
-        let game = Game { seed, engine: kind.0, without: self.without };
-        let draw = Draw::new(seed, stakes);
-        let play = AssertUnwindSafe(|| hall.play(game, kind.1, &draw, player));
+        let signatures = self.signatures.unwrap_or_else(|| signatures_of(seed));
+        let game = Game { seed, engine: kind.0, signatures, without: self.without };
+        let play = AssertUnwindSafe(|| match kind.0 {
+            EngineName::Replica => hall.play_replica(game, &Draw::new(seed, companies)),
+            _ => hall.play(game, kind.1, &Draw::new(seed, stakes), player),
+        });
         // What panics is a violation like any other, and the others are still played.
         let played = catch_unwind(play).unwrap_or_else(|_| {
             let outcome = Err(Violation::Liveness("the execution ends in a panic".to_owned()));
@@ -346,11 +378,19 @@ impl Order {
 fn kind_of(seed: u64) -> (EngineName, Function) {
     let mut dice = Dice::new(!seed);
     if dice.below(REAL) > 0 {
-        return (drawn(dice.below(40)), Function::Ideal);
+        let number = dice.below(40);
+        let engine = if number == 39 { EngineName::Replica } else { drawn(number) };
+        return (engine, Function::Ideal);
     }
     let function = if dice.below(2) == 0 { Function::Bls } else { Function::Wvuf };
     let engines = u64::try_from(engine::Name::ALL.len()).unwrap_or(u64::MAX);
     (drawn(dice.below(engines.saturating_add(1))), function)
+}
+
+/// Drawn apart as well, for they change nothing.
+fn signatures_of(seed: u64) -> Signatures {
+    let dice = Dice::new(seed.rotate_left(32)).below(ON_THE_CURVE);
+    if dice == 0 { Signatures::Real } else { Signatures::Seen }
 }
 
 /// The first numbers are of the listed engines, one each.

@@ -10,11 +10,10 @@ use ::prefinal_beacon::contract::Rule;
 use prefinal_crypto_core::access::Party;
 use prefinal_engine::Pace;
 
-use super::EngineName;
 use super::account::Account;
 use super::arena::{Arena, Start};
 use super::board::{Board, KEYS, Layout};
-use super::corrupt::{Conspiracy, Corruptible, members};
+use super::corrupt::{Committees, Conspiracy, Corruptible, members};
 use super::draw::Draw;
 use super::execution::{Bounds, ExecutionReport, ROUND, Stage};
 use super::forge::Forge;
@@ -22,6 +21,7 @@ use super::hand::Hand;
 use super::ideal::Ideal;
 use super::member::Terms;
 use super::permissive::{Permissive, Style, World};
+use super::{EngineName, Signatures};
 use crate::committee::Subject;
 use crate::failure::Failure;
 use crate::known::CheckedPartials;
@@ -47,6 +47,7 @@ pub(super) struct Table<S: Forge> {
 pub(super) struct Game {
     pub(super) seed: u64,
     pub(super) engine: EngineName,
+    pub(super) signatures: Signatures,
     /// What is left out of the contract.
     pub(super) without: Option<Rule>,
 }
@@ -58,6 +59,7 @@ pub(super) struct Cast<E: Corruptible> {
     pub(super) world: Option<Arc<Mutex<World>>>,
     /// What faulty parties do with the engine's messages, if it is not drawn.
     pub(super) vices: Option<Vec<E::Vice>>,
+    pub(super) signatures: Signatures,
 }
 
 impl Table<Ideal> {
@@ -103,8 +105,8 @@ impl<S: Forge> Table<S> {
     }
 
     /// Engines that are started as validators start them, and vices that are drawn.
-    pub(super) fn cast<E: NamedEngine + Corruptible>(&self) -> Cast<E> {
-        Cast { start: self.start(), world: None, vices: None }
+    pub(super) fn cast<E: NamedEngine + Corruptible>(&self, signatures: Signatures) -> Cast<E> {
+        Cast { start: self.start(), world: None, vices: None, signatures }
     }
 
     pub(super) fn terms<E: Engine>(
@@ -124,12 +126,13 @@ impl<S: Forge> Table<S> {
         draw: &Draw,
         values: bool,
     ) -> Result<ExecutionReport, Failure> {
-        let Game { seed, engine, without } = game;
+        let Game { seed, engine, signatures, without } = game;
         match engine {
             EngineName::Listed(name) => prefinal_registry::engine_type!(name, E => {
                 let terms = self.terms::<E>(Binding::Slot, E::FAST_ATTEMPT, without)?;
-                self.play_on::<E>(seed, draw, terms, self.cast())
+                self.play_on::<E>(seed, draw, terms, self.cast(signatures))
             }),
+            EngineName::Replica => Err(Failure::bad_input("a replica has no function")),
             EngineName::Permissive => {
                 let mut style = Style::draw(seed);
                 if !values {
@@ -142,7 +145,7 @@ impl<S: Forge> Table<S> {
                 let start: Start<Permissive> = Box::new(move |party, _| {
                     Ok((Permissive::new(party, &told), PastVotes::default()))
                 });
-                let cast = Cast { start, world: Some(world), vices: None };
+                let cast = Cast { start, world: Some(world), vices: None, signatures };
                 self.play_on::<Permissive>(seed, draw, terms, cast)
             }
         }
@@ -164,10 +167,14 @@ impl<S: Forge> Table<S> {
             (seed, draw),
             &self.identities,
             seating.clone(),
-            vec![members(&self.setup)],
+            Committees::of(vec![members(&self.setup)]),
             cast.vices,
         );
         let told = Rc::clone(&conspiracy);
+        let mut memo = E::Memo::default();
+        if cast.signatures == Signatures::Seen {
+            E::trust_seen(&mut memo);
+        }
         let host = Arena::<E, S> {
             terms: terms.clone(),
             hand: Arc::clone(&self.hand),
@@ -176,7 +183,7 @@ impl<S: Forge> Table<S> {
             faulty: draw.faulty().into_iter().collect(),
             blocks: *committee.context(),
             world: cast.world,
-            memo: E::Memo::default(),
+            memo,
             known: CheckedPartials::default(),
             broken: None,
             lives: Lives::default(),
@@ -217,7 +224,8 @@ mod tests {
         let layout = Layout::new(stakes.clone(), Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
         let mut table = Table::ideal(&layout).unwrap();
         let draw = Draw::new(1, &[super::super::draw::Stakes::from(&*stakes)]);
-        let game = Game { seed: 1, engine: EngineName::Permissive, without: None };
+        let (engine, signatures) = (EngineName::Permissive, Signatures::Seen);
+        let game = Game { seed: 1, engine, signatures, without: None };
         let play = |table: &Table<Ideal>| -> Result<Summary, Violation> {
             table.play(game, &draw, true).unwrap().outcome
         };

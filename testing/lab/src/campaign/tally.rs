@@ -40,6 +40,8 @@ pub enum Kind {
     Equivocation,
     /// A certificate that proves nothing.
     False(Certificate, Flaw),
+    /// A leader's block that some do not see, so that the faulty parties alone see it prepared.
+    Concealed,
     /// A view change or a new view that hides what was prepared.
     Hidden,
     /// A vote or an acknowledgement whose signature is on something else.
@@ -52,6 +54,18 @@ pub enum Kind {
     FalseAnswer,
     /// Proposals that leave as late as possible.
     LateProposal,
+    /// An honest party that is down until the network heals.
+    Sleep,
+    /// A change of the committee that the application is asked for.
+    Change,
+    /// A vote for a state that is not the party's.
+    FalseState,
+    /// A piece of a state that is none.
+    FalsePiece,
+    /// A checkpoint that no quorum has certified.
+    FalseCheckpoint,
+    /// A state that an honest party has taken from others.
+    Restored,
     /// A view that an honest party has given up.
     GaveUp,
     /// A party that has the keys of a next committee.
@@ -64,6 +78,10 @@ pub enum Kind {
     FoundSignature,
     /// A faulty party whose messages are malformed: too little stake, something hidden, another block.
     FoundMalformed,
+    /// A faulty party that has voted for another state than a quorum.
+    FoundState,
+    /// A faulty party that has sent pieces which are none.
+    FoundPiece,
 }
 
 /// What a false certificate claims.
@@ -102,6 +120,9 @@ impl Kind {
                 | Self::FoundForgery
                 | Self::FoundSignature
                 | Self::FoundMalformed
+                | Self::Restored
+                | Self::FoundState
+                | Self::FoundPiece
         )
     }
 
@@ -111,10 +132,14 @@ impl Kind {
             Some(Self::FoundContradiction)
         } else if fault.starts_with("forged certificate") {
             Some(Self::FoundForgery)
-        } else if fault.starts_with("bad signature") {
+        } else if fault.starts_with("bad signature") || fault.starts_with("invalid vote") {
             Some(Self::FoundSignature)
         } else if fault.starts_with("malformed message") {
             Some(Self::FoundMalformed)
+        } else if fault.starts_with("wrong state") {
+            Some(Self::FoundState)
+        } else if fault.starts_with("checkpoint of epoch") {
+            Some(Self::FoundPiece)
         } else {
             None
         }
@@ -195,18 +220,27 @@ impl fmt::Display for Kind {
             Self::Leap => "clocks set",
             Self::Equivocation => "second blocks for one height, and votes for them",
             Self::False(..) => "false certificates",
+            Self::Concealed => "blocks kept from some, so that nobody sees them prepared",
             Self::Hidden => "view changes that hide what was prepared",
             Self::BadSignature => "votes and acknowledgements signed wrongly",
             Self::BatchWithheld => "batches kept from all but their signers",
             Self::AnswerWithheld => "requests left unanswered",
             Self::FalseAnswer => "requests answered with something else",
             Self::LateProposal => "proposals as late as possible",
+            Self::Sleep => "honest parties down until the network heals",
+            Self::Change => "changes of the committee by the application",
+            Self::FalseState => "votes for other states",
+            Self::FalsePiece => "pieces of states that are none",
+            Self::FalseCheckpoint => "checkpoints that nobody has certified",
+            Self::Restored => "seen: states taken from others",
             Self::GaveUp => "seen: views given up",
             Self::Handover => "seen: parties with keys of a next committee",
             Self::FoundContradiction => "found: contradictions, with evidence",
             Self::FoundForgery => "found: false certificates",
             Self::FoundSignature => "found: bad signatures",
             Self::FoundMalformed => "found: malformed messages",
+            Self::FoundState => "found: votes for wrong states, with evidence",
+            Self::FoundPiece => "found: wrong pieces of states",
         })
     }
 }

@@ -11,7 +11,7 @@ use prefinal_engine::Engine;
 use prefinal_sim::Seat;
 
 use super::board::Board;
-use super::corrupt::{Conspiracy, Corruptible};
+use super::corrupt::{Committees, Conspiracy, Corruptible};
 use super::draw::Draw;
 use super::execution::{
     Bounds, ExecutionReport, Finding, MemoryUse, Place, Playable, ROUND, Stage, WORK,
@@ -114,7 +114,7 @@ where
         (seed, draw),
         board.ground.identities(),
         seating.clone(),
-        board.committees.clone(),
+        Committees::of(board.committees.clone()),
         None,
     );
     let told = Rc::clone(&conspiracy);

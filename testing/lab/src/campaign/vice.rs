@@ -85,8 +85,8 @@ pub(super) trait Mail<S: Scheme>: Clone + 'static {
     /// The epoch that it is of.
     fn epoch(&self) -> EpochId;
 
-    /// A beacon's message.
-    fn from_beacon(epoch: EpochId, message: ::prefinal_beacon::Message<S>) -> Self;
+    /// A beacon's message; `None` if there are no beacons.
+    fn from_beacon(epoch: EpochId, message: ::prefinal_beacon::Message<S>) -> Option<Self>;
 
     /// Something for the engine that says nothing; `None` if the engine listens to nobody.
     fn junk(epoch: EpochId, dice: &mut Dice) -> Option<Self>;
@@ -125,8 +125,8 @@ impl<S: KeyedScheme, T: Junk> Mail<S> for Arc<Message<S, T>> {
         }
     }
 
-    fn from_beacon(epoch: EpochId, message: ::prefinal_beacon::Message<S>) -> Self {
-        Self::new(Message::Beacon(epoch, message))
+    fn from_beacon(epoch: EpochId, message: ::prefinal_beacon::Message<S>) -> Option<Self> {
+        Some(Self::new(Message::Beacon(epoch, message)))
     }
 
     fn junk(epoch: EpochId, dice: &mut Dice) -> Option<Self> {
@@ -202,7 +202,8 @@ impl<S: Forge, M: Mail<S>> Sinner<S, M> {
                 let (path, partial) = (*path, partial.clone());
                 let (value, request) = (*value, ::prefinal_beacon::Message::Request { slot });
                 let message = ::prefinal_beacon::Message::Partial { path, slot, value, partial };
-                messages.extend([message, request].map(|one| M::from_beacon(self.epoch, one)));
+                let both = [message, request].map(|one| M::from_beacon(self.epoch, one));
+                messages.extend(both.into_iter().flatten());
             }
         }
         for message in messages {
@@ -274,7 +275,7 @@ impl<S: Forge, M: Mail<S>> Rule<M> for Sinner<S, M> {
         for partial in told {
             let message = ::prefinal_beacon::Message::Partial { path, slot, value, partial };
             let message = M::from_beacon(self.epoch, message);
-            leaves.push(Letter { message, ..letter.clone() });
+            leaves.extend(message.map(|message| Letter { message, ..letter.clone() }));
         }
     }
 

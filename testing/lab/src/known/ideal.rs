@@ -124,14 +124,14 @@ impl IdealVotes {
 }
 
 /// What stands for the sum of these votes, if all of them were seen.
-pub(super) fn sum_of(known: Option<&Votes>, votes: &Votes) -> Option<Signature> {
+fn sum_of(known: Option<&Votes>, votes: &Votes) -> Option<Signature> {
     let known = known?;
     let all = votes.iter().all(|(party, vote)| known.get(party) == Some(vote));
     votes.values().next().filter(|_| all).copied()
 }
 
 /// Whether every signer was seen to vote, and the signature stands for the sum of these votes.
-pub(super) fn is_sum(known: Option<&Votes>, votes: &Certificate<MinSig>) -> bool {
+fn is_sum(known: Option<&Votes>, votes: &Certificate<MinSig>) -> bool {
     let Some(known) = known else { return false };
     let first = votes.signers.iter().next().and_then(|party| known.get(&party));
     first == Some(&votes.signature) && votes.signers.iter().all(|party| known.contains_key(&party))

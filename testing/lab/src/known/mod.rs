@@ -18,4 +18,4 @@ mod trantor;
 pub(crate) use self::beacon::CheckedPartials;
 pub(crate) use self::ideal::IdealVotes;
 pub(crate) use self::jolteon::CheckedVotes;
-pub(crate) use self::trantor::IdealCertificates;
+pub(crate) use self::trantor::{IdealCertificates, Sums};

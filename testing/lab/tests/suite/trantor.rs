@@ -3,18 +3,20 @@
 //! | claim                                                                 | where                          |
 //! |-----------------------------------------------------------------------|--------------------------------|
 //! | nobody leaks, nobody disagrees, everybody reveals                      | executions from seeds, with all vices |
+//! | executions are the same with signatures on the curve and without         | the same seeds, both ways             |
+//! | replicas have one state, and get it from others whatever is said of it    | executions from seeds, with an application |
 //! | the same while one party leaves and another one joins                   | whole validators with generated keys  |
 //! | delays between finality and value: fast 0, slow 1                      | whole validators, constant delay, zero compute |
 //!
 //! `consensus/trantor/tests` tests the engine alone.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prefinal_beacon::{Path, Wvuf};
 use prefinal_lab::campaign::{
-    Certificate, EngineName, ExecutionReport, Flaw, Function, Kind, Order, Tally, Watch,
+    Certificate, EngineName, ExecutionReport, Flaw, Function, Kind, Order, Signatures, Tally, Watch,
 };
 use prefinal_lab::committee::{Ground, Prices};
 use prefinal_lab::latency::Experiment;
@@ -27,13 +29,13 @@ use prefinal_weighted_rounding::{Ratio, Stake};
 #[derive(Default)]
 struct First {
     failed: Mutex<Option<String>>,
-    blocks: Mutex<u64>,
+    fingerprints: Mutex<BTreeMap<u64, u64>>,
     tally: Mutex<Tally>,
 }
 
 impl Watch for First {
     fn played(&self, _: (EngineName, Function), seed: u64, played: &ExecutionReport) {
-        *self.blocks.lock().unwrap() += 1;
+        self.fingerprints.lock().unwrap().insert(seed, played.fingerprint);
         self.tally.lock().unwrap().merge(&played.tally);
         if let Err(violation) = &played.outcome {
             let failed = format!("seed {seed}: {violation}");
@@ -41,25 +43,40 @@ impl Watch for First {
             self.failed.lock().unwrap().get_or_insert(failed);
         }
     }
+
+    fn is_over(&self) -> bool {
+        self.failed.lock().unwrap().is_some()
+    }
 }
 
-/// What was done in these executions, without effect.
-fn campaign((function, handover): (Function, bool), first: u64, executions: u64) -> Tally {
-    let watch = First::default();
-    let order = Order {
+/// Executions on Trantor with the ideal function.
+fn order(first: u64, executions: u64) -> Order {
+    Order {
         first,
         executions,
         engine: Some(EngineName::Listed(engine::Name::Trantor)),
-        function: Some(function),
+        function: Some(Function::Ideal),
+        signatures: None,
         without: None,
         table: None,
         fast: Ratio::FIVE_SIXTHS,
-        handover,
-    };
+        handover: false,
+    }
+}
+
+/// The executions of an order, in which nothing was broken.
+fn play(order: &Order) -> First {
+    let watch = First::default();
     order.run(&watch).unwrap();
-    assert_eq!(watch.failed.into_inner().unwrap(), None);
-    assert_eq!(watch.blocks.into_inner().unwrap(), executions);
-    watch.tally.into_inner().unwrap()
+    assert_eq!(*watch.failed.lock().unwrap(), None);
+    let played = watch.fingerprints.lock().unwrap().len();
+    assert_eq!(u64::try_from(played), Ok(order.executions));
+    watch
+}
+
+/// What was done in these executions, without effect.
+fn campaign(order: &Order) -> Tally {
+    play(order).tally.into_inner().unwrap()
 }
 
 /// What must have been done, seen or found.
@@ -78,6 +95,7 @@ fn all_kinds() -> Vec<Kind> {
     kinds.extend([
         Kind::Twins,
         Kind::Equivocation,
+        Kind::Concealed,
         Kind::Hidden,
         Kind::BadSignature,
         Kind::BatchWithheld,
@@ -99,7 +117,7 @@ fn all_kinds() -> Vec<Kind> {
 
 #[test]
 fn a_campaign_of_attacks_breaks_nothing() {
-    let tally = campaign((Function::Ideal, false), 1, 60);
+    let tally = campaign(&order(1, 60));
     for kind in all_kinds() {
         assert!(tally.count(kind).times > 0, "{kind}: {tally:?}");
     }
@@ -108,12 +126,36 @@ fn a_campaign_of_attacks_breaks_nothing() {
 #[test]
 #[ignore = "takes long; the seeds are others than above"]
 fn a_long_campaign_of_attacks_breaks_nothing() {
-    drop(campaign((Function::Ideal, false), 1_000, 10_000));
+    drop(campaign(&order(1_000, 10_000)));
+}
+
+#[test]
+#[ignore = "takes long; the seeds are others than below"]
+fn a_long_campaign_on_replicas_breaks_nothing() {
+    drop(campaign(&Order { engine: Some(EngineName::Replica), ..order(1_000, 2_000) }));
+}
+
+#[test]
+fn executions_are_the_same_with_signatures_on_the_curve() {
+    let [seen, real] = [Signatures::Seen, Signatures::Real]
+        .map(|signatures| play(&Order { signatures: Some(signatures), ..order(100, 6) }));
+    assert_eq!(*seen.fingerprints.lock().unwrap(), *real.fingerprints.lock().unwrap());
+    assert_eq!(*seen.tally.lock().unwrap(), *real.tally.lock().unwrap());
+}
+
+#[test]
+fn replicas_keep_one_state_under_attack() {
+    let tally = campaign(&Order { engine: Some(EngineName::Replica), ..order(1, 12) });
+    for kind in [Kind::Sleep, Kind::Change, Kind::FalseState, Kind::FalseCheckpoint, Kind::Restored]
+    {
+        assert!(tally.count(kind).times > 0, "{kind}: {tally:?}");
+    }
 }
 
 #[test]
 fn a_committee_that_changes_under_attack_goes_on() {
-    let tally = campaign((Function::Bls, true), 1, 3);
+    let changing = Order { function: Some(Function::Bls), handover: true, ..order(1, 3) };
+    let tally = campaign(&changing);
     assert!(tally.count(Kind::Handover).times > 0, "{tally:?}");
 }
 

@@ -19,7 +19,7 @@ impl Intriguer {
         match message {
             Message::Proposal(proposal) if dice.happens(Chance::percent(40)) => {
                 // The leader's turn among the primaries of later views.
-                let committee = self.conspiracy.committees.get(&self.epoch)?;
+                let committee = self.conspiracy.committees.all.get(&self.epoch)?;
                 let turn = u32::try_from(committee.stakeholders().len()).ok()?;
                 let later = dice.duration(Duration::ZERO, ROUND / 4);
                 let new = self.new_view(dice, View::new(proposal.slot, turn))?;
@@ -44,7 +44,7 @@ impl Intriguer {
     }
 
     fn view_change(&self, view: View, prepared: Option<VoteCertificate>) -> Option<Message> {
-        let committee = self.conspiracy.committees.get(&self.epoch)?;
+        let committee = self.conspiracy.committees.all.get(&self.epoch)?;
         let claim = prepared.as_ref().map(|prepared| prepared.view.attempt);
         let signature = self.sign(CHANGE, &committee.change_statement(view, claim))?;
         Some(Message::ViewChange(Box::new(ViewChange { view, prepared, signature })))

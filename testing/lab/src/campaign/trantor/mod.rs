@@ -2,7 +2,8 @@
 //!
 //! | vice                | what it does                                                                   |
 //! |---------------------|--------------------------------------------------------------------------------|
-//! | `Equivocate`        | as a leader, shows some another block, and votes for that one there               |
+//! | `Equivocate`        | as a leader, shows some another block, and may vote for that one there            |
+//! | `Conceal`           | as a leader, hides its block so that no honest party sees it prepared, see `conceal` |
 //! | `FalseAvailability` | puts certificates of batches that nobody has into blocks, and passes them on      |
 //! | `FalseVotes`        | claims that values are prepared or decided, or that a quorum asks for a view      |
 //! | `BadSignatures`     | signs something else than what its votes and acknowledgements say                 |
@@ -15,6 +16,7 @@
 
 mod certificates;
 mod claims;
+mod conceal;
 mod overheard;
 
 use std::cell::RefCell;
@@ -34,9 +36,9 @@ use prefinal_engine::Member;
 use prefinal_protocol::{Instant, Slot, Value, View};
 use prefinal_sim::rule::{Letter, Rule, Scene};
 use prefinal_sim::{Chance, Dice, Seat};
-use prefinal_validator::setup::FIRST;
 
 use self::certificates::{CHANGE, Forger};
+use self::conceal::Concealer;
 use self::overheard::Overheard;
 use super::corrupt::{Conspiracy, Corruptible, Envelope, Rules};
 use super::execution::ROUND;
@@ -58,7 +60,8 @@ const VIEWS: [Certificate; 3] =
 /// One kind of tampering, with what is drawn for it: see the table above.
 #[derive(Clone, Debug)]
 pub(crate) enum Vice {
-    Equivocate { fooled: BTreeSet<Seat>, both: bool },
+    Equivocate { fooled: BTreeSet<Seat>, both: bool, votes: bool },
+    Conceal { confides: bool },
     FalseAvailability { flaws: Vec<Flaw> },
     FalseVotes { of: Vec<Certificate>, flaws: Vec<Flaw> },
     BadSignatures,
@@ -89,7 +92,11 @@ impl Corruptible for Trantor {
     ) -> Rules<M> {
         let vices = conspiracy.given.clone().unwrap_or_else(|| vices(conspiracy, me));
         let rule = |vice| -> Box<dyn Rule<M>> {
-            Box::new(Intriguer::new(vice, me, Rc::clone(conspiracy), Rc::clone(tally)))
+            let (conspiracy, tally) = (Rc::clone(conspiracy), Rc::clone(tally));
+            if let Vice::Conceal { confides } = vice {
+                return Box::new(Concealer::new(me, confides, conspiracy, tally));
+            }
+            Box::new(Intriguer::new(vice, me, conspiracy, tally))
         };
         vices.into_iter().map(rule).collect()
     }
@@ -103,25 +110,28 @@ fn vices(conspiracy: &Conspiracy<Trantor>, me: Party) -> Vec<Vice> {
 }
 
 fn draw(dice: &mut Dice, conspiracy: &Conspiracy<Trantor>, me: Party) -> Vice {
-    match dice.below(7) {
+    match dice.below(8) {
         0 => {
             let seats = (0..conspiracy.seating.count()).map(Seat::new);
             let half = Chance::percent(50);
             let fooled = seats.filter(|_| dice.happens(half)).collect();
-            Vice::Equivocate { fooled, both: dice.happens(half) }
+            Vice::Equivocate { fooled, both: dice.happens(half), votes: dice.happens(half) }
         }
         1 => Vice::FalseAvailability { flaws: FLAWS.to_vec() },
         2 => Vice::FalseVotes { of: VIEWS.to_vec(), flaws: FLAWS.to_vec() },
         3 => Vice::BadSignatures,
         4 => Vice::Hoard { to: signers(dice, conspiracy, me) },
         5 => Vice::FalseAnswers,
+        6 => Vice::Conceal { confides: dice.happens(Chance::percent(50)) },
         _ => Vice::Straggle { late: dice.duration(ROUND / 4, ROUND * 3 / 4) },
     }
 }
 
 /// The seats of as few honest parties as certify a batch together with the accomplices.
 fn signers(dice: &mut Dice, conspiracy: &Conspiracy<Trantor>, me: Party) -> BTreeSet<Seat> {
-    let Some(committee) = conspiracy.committees.get(&FIRST) else { return BTreeSet::new() };
+    let Some(committee) = conspiracy.committees.all.get(&conspiracy.committees.first) else {
+        return BTreeSet::new();
+    };
     let (mut chosen, mut others): (Vec<Party>, Vec<Party>) = (0..)
         .map(Party::new)
         .take(committee.size())
@@ -163,7 +173,8 @@ impl Intriguer {
         tally: Rc<RefCell<Tally>>,
     ) -> Self {
         let (other, due) = (BTreeMap::new(), Instant::at(PERIOD));
-        Self { vice, me, conspiracy, tally, epoch: FIRST, last: Slot::new(1), other, due }
+        let epoch = conspiracy.committees.first;
+        Self { vice, me, conspiracy, tally, epoch, last: Slot::new(1), other, due }
     }
 
     fn count(&self, kind: Kind) {
@@ -175,7 +186,7 @@ impl Intriguer {
     }
 
     fn vote(&self, stage: Stage, (view, value): (View, Value)) -> Option<Vote> {
-        let committee = self.conspiracy.committees.get(&self.epoch)?;
+        let committee = self.conspiracy.committees.all.get(&self.epoch)?;
         let signature = self.sign(stage.domain(), &committee.statement(view, value))?;
         Some(Vote { view, value, signature })
     }
@@ -187,12 +198,12 @@ impl Intriguer {
     }
 
     fn first_view(&self, slot: Slot, body: &Body) -> Option<(View, Value)> {
-        let committee = self.conspiracy.committees.get(&self.epoch)?;
+        let committee = self.conspiracy.committees.all.get(&self.epoch)?;
         Some((View::new(slot, 0), body.value(committee.context(), slot)))
     }
 
     fn forge<T>(&self, make: impl FnOnce(&Forger<'_>) -> Option<T>) -> Option<T> {
-        let committee = self.conspiracy.committees.get(&self.epoch)?;
+        let committee = self.conspiracy.committees.all.get(&self.epoch)?;
         let overheard = &*self.conspiracy.overheard.borrow();
         let accomplices = &self.conspiracy.faulty;
         make(&Forger { epoch: self.epoch, committee, accomplices, overheard })
@@ -227,9 +238,9 @@ impl Intriguer {
     /// What leaves in place of a message; `None` if it stays as it is.
     fn instead(&mut self, dice: &mut Dice, to: Seat, message: &Message) -> Option<Vec<Told>> {
         match &self.vice {
-            Vice::Equivocate { fooled, both } if fooled.contains(&to) => {
-                let both = *both;
-                self.equivocate(message, both)
+            Vice::Equivocate { fooled, both, votes } if fooled.contains(&to) => {
+                let (both, votes) = (*both, *votes);
+                self.equivocate(message, both, votes)
             }
             Vice::FalseAvailability { .. } => self.propose_nothing(dice, message),
             Vice::FalseVotes { .. } => self.claim_in(dice, message),
@@ -245,7 +256,7 @@ impl Intriguer {
                 }
                 _ => None,
             },
-            Vice::Equivocate { .. } | Vice::BadSignatures => None,
+            Vice::Equivocate { .. } | Vice::BadSignatures | Vice::Conceal { .. } => None,
         }
     }
 
@@ -258,7 +269,7 @@ impl Intriguer {
         Some(Body::new(vec![overheard.available(self.epoch, slot)?.clone()]))
     }
 
-    fn equivocate(&mut self, message: &Message, both: bool) -> Option<Vec<Told>> {
+    fn equivocate(&mut self, message: &Message, both: bool, votes: bool) -> Option<Vec<Told>> {
         let slot = match message {
             Message::Proposal(proposal) => {
                 let slot = proposal.slot;
@@ -268,8 +279,10 @@ impl Intriguer {
                 }
                 slot
             }
-            Message::Prepare(vote) if vote.view.attempt == 0 => vote.view.slot,
-            Message::Commit(commit) if commit.vote.view.attempt == 0 => commit.vote.view.slot,
+            Message::Prepare(vote) if votes && vote.view.attempt == 0 => vote.view.slot,
+            Message::Commit(commit) if votes && commit.vote.view.attempt == 0 => {
+                commit.vote.view.slot
+            }
             _ => return None,
         };
         let body = self.other.get(&slot)?.as_ref()?;

@@ -15,7 +15,7 @@ use prefinal_protocol::{Slot, Value, View};
 /// How much of each kind is remembered.
 const REMEMBERED: usize = 64;
 
-type Votes = BTreeMap<Party, Signature>;
+pub(super) type Votes = BTreeMap<Party, Signature>;
 
 /// Statements of honest parties.
 #[derive(Default)]
@@ -59,15 +59,19 @@ impl Overheard {
         let of_epoch = self.prepares.iter().rev().filter(move |((of, ..), _)| *of == epoch);
         of_epoch.filter_map(move |((_, view, value), votes)| {
             let stake = votes.keys().map(|party| committee.stake(*party)).sum();
+            if !committee.is_strong(stake) {
+                return None;
+            }
             let signers = Signers::new(committee.size(), votes.keys().copied()).ok()?;
             let signature = aggregate(votes.values()).ok()?;
             let votes = MultiSignature { signers, signature };
-            committee.is_strong(stake).then_some(VoteCertificate {
-                view: *view,
-                value: *value,
-                votes,
-            })
+            Some(VoteCertificate { view: *view, value: *value, votes })
         })
+    }
+
+    /// The votes of honest parties that prepare this value.
+    pub(super) fn prepares(&self, epoch: EpochId, view: View, value: Value) -> Option<&Votes> {
+        self.prepares.get(&(epoch, view, value))
     }
 
     /// The block that was proposed first for a height.

@@ -7,6 +7,7 @@ use prefinal_sim::Network;
 use prefinal_validator::setup::Algorithm;
 use prefinal_weighted_rounding::{Ratio, Stake};
 
+use super::super::Signatures;
 use super::super::board::Layout;
 use super::super::draw::Draw;
 use super::super::table::{Cast, Table};
@@ -32,7 +33,7 @@ fn play(stakes: &[u128], vice: Vice) -> (Tally, Summary) {
         heals: Instant::at(Duration::from_secs(4)),
     };
     let terms = table.terms::<Trantor>(Binding::Slot, Trantor::FAST_ATTEMPT, None).unwrap();
-    let cast = Cast { vices: Some(vec![vice]), ..table.cast() };
+    let cast = Cast { vices: Some(vec![vice]), ..table.cast(Signatures::Seen) };
     let played = table.play_on::<Trantor>(1, &draw, terms, cast).unwrap();
     (played.tally, played.outcome.unwrap())
 }
@@ -52,8 +53,8 @@ fn a_leader_that_proposes_late_is_not_given_up_and_one_that_is_too_late_is() {
 
 #[test]
 fn a_leader_that_shows_two_blocks_is_convicted_if_one_party_sees_both() {
-    for both in [true, false] {
-        let (tally, _) = play(&[1; 4], Vice::Equivocate { fooled: seats(&[1]), both });
+    for (both, votes) in [(true, true), (true, false), (false, true), (false, false)] {
+        let (tally, _) = play(&[1; 4], Vice::Equivocate { fooled: seats(&[1]), both, votes });
         assert!(tally.count(Kind::Equivocation).times > 0, "{tally:?}");
         assert_eq!(tally.count(Kind::FoundContradiction).times, u64::from(both), "{tally:?}");
     }
@@ -87,6 +88,21 @@ fn bad_signatures_are_found() {
     let (tally, _) = play(&[1; 4], Vice::BadSignatures);
     assert!(tally.count(Kind::BadSignature).times > 10, "{tally:?}");
     assert_eq!(tally.count(Kind::FoundSignature).times, 1, "{tally:?}");
+    // The others are a quorum, and each signature is found at once.
+    assert_eq!(tally.count(Kind::GaveUp).times, 0, "{tally:?}");
+}
+
+/// Parties 0 and 1 of 3 that see the block, with party 0 itself, are a quorum; nobody learns that.
+#[test]
+fn a_block_that_only_faulty_parties_see_prepared_is_skipped_and_their_proof_is_no_decision() {
+    let (tally, summary) = play(&[1; 4], Vice::Conceal { confides: false });
+    assert!(tally.count(Kind::Concealed).times > 0, "{tally:?}");
+    let posing = Kind::False(Certificate::Committed, Flaw::Statement);
+    assert!(tally.count(posing).times > 0, "{tally:?}");
+    assert_eq!(tally.count(Kind::FoundForgery).times, 1, "{tally:?}");
+    assert!(tally.count(Kind::GaveUp).times > 0 && summary.slots > 10, "{tally:?}");
+    let (tally, _) = play(&[1; 4], Vice::Conceal { confides: true });
+    assert!(tally.count(Kind::GaveUp).times > 0, "{tally:?}");
 }
 
 /// Party 0 gives its batches to party 1 alone: that is more than a third of the stake. All others get them
