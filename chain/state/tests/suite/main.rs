@@ -1,0 +1,15 @@
+//! The state, its store, and executors on it, by what they promise.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    reason = "a test fails by panicking"
+)]
+
+mod chain;
+mod crash;
+mod proofs;
+mod store;
+mod transfers;
