@@ -6,6 +6,7 @@ use prefinal_execution::{BlockId, Height};
 
 /// Why the state cannot be read or written. What is on the disk is unknown until it is opened again.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StateError {
     /// The file cannot be read or written.
     #[error("the store of the state failed while it {doing}")]
@@ -82,6 +83,23 @@ pub enum StateError {
 }
 
 impl StateError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Storage { .. } | Self::Folder { .. } => "input-output",
+            Self::Damaged { .. } => "altered",
+            Self::Poisoned => "panicked",
+            Self::NoParent { .. } | Self::NoBlock { .. } => "no-block",
+            Self::NotNext { .. } => "not-next",
+            Self::Committed { .. } => "committed",
+            Self::NoVersion { .. } => "no-state",
+            Self::TooManyForks { .. } => "count-too-large",
+            Self::TooHigh { .. } => "invalid-value",
+            Self::OtherGenesis => "other-owner",
+        }
+    }
+
     pub(crate) fn storage(doing: &'static str) -> impl Fn(redb::Error) -> Self {
         move |source| Self::Storage { doing, source: Box::new(source) }
     }

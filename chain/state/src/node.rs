@@ -28,9 +28,7 @@ pub(crate) const STEPS: u64 = 4;
 pub(crate) type Fork = u16;
 
 /// The place of a node within the nodes of a block.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub(crate) struct NodePath {
     step: u8,
     nibbles: u8,
@@ -38,9 +36,7 @@ pub(crate) struct NodePath {
 }
 
 /// The place of a node on one fork.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub(crate) struct NodeId {
     pub(crate) height: Height,
     pub(crate) path: NodePath,
@@ -184,9 +180,7 @@ impl TreeNode {
                 let (key, value) = rest.split_first_chunk::<32>().ok_or_else(damaged)?;
                 Ok(Self::Leaf { key: StateKey::from_bytes(*key), value: value.into() })
             }
-            (2, rest) => {
-                Ok(Self::Inner(Node::try_from_slice(rest).map_err(|_| damaged())?))
-            }
+            (2, rest) => Ok(Self::Inner(Node::try_from_slice(rest).map_err(|_| damaged())?)),
             _ => Err(damaged()),
         }
     }

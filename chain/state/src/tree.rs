@@ -196,10 +196,7 @@ impl Children {
             Some((_, child)) => child.hash,
             None => {
                 let half = width / 2;
-                inner_hash(
-                    &self.hash(start, half),
-                    &self.hash(start.saturating_add(half), half),
-                )
+                inner_hash(&self.hash(start, half), &self.hash(start.saturating_add(half), half))
             }
         }
     }
@@ -235,7 +232,9 @@ pub(crate) fn get<S: NodeSource>(
                 let Some((_, child)) = child else { return Ok(None) };
                 at = below(&at, number, child.version)?;
             }
-            TreeNode::Inner(_) => return Err(StateError::damaged("an inner node without children")),
+            TreeNode::Inner(_) => {
+                return Err(StateError::damaged("an inner node without children"));
+            }
         }
     }
     Ok(None)

@@ -306,7 +306,9 @@ pub struct Finished {
 
 impl NodeSource for Pending {
     fn node(&self, at: &NodeId) -> Result<Option<Arc<TreeNode>>, StateError> {
-        if at.height == self.height && let Some(node) = self.tree.nodes.get(&at.path) {
+        if at.height == self.height
+            && let Some(node) = self.tree.nodes.get(&at.path)
+        {
             return Ok(Some(Arc::clone(node)));
         }
         self.parent.node(at)

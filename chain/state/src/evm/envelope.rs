@@ -74,6 +74,7 @@ pub struct SignedEnvelope {
 
 /// Why bytes are not a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EnvelopeError {
     /// Shorter or longer than any.
     #[error("{got} bytes, a transaction has {} to {EVM_MOST_BYTES}", HEAD + SIGNATURE)]
@@ -92,6 +93,18 @@ pub enum EnvelopeError {
     /// A creation that has an address.
     #[error("a creation with an address")]
     Address,
+}
+
+impl EnvelopeError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Length { .. } => "wrong-length",
+            Self::Mark { .. } => "invalid-value",
+            Self::Address => "not-canonical",
+        }
+    }
 }
 
 /// The address of an account, by the public key that signs for it.

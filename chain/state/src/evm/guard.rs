@@ -5,7 +5,9 @@ use revm::context_interface::{ContextError, Database, JournalTr};
 use revm::handler::instructions::EthInstructions;
 use revm::interpreter::interpreter::EthInterpreter;
 use revm::interpreter::interpreter_types::StackTr;
-use revm::interpreter::{Instruction, InstructionContext, InstructionExecResult, InstructionResult};
+use revm::interpreter::{
+    Instruction, InstructionContext, InstructionExecResult, InstructionResult,
+};
 use revm::primitives::U256;
 use revm::{Journal, primitives::B256};
 
@@ -22,8 +24,7 @@ pub(super) struct Guard {
     violated: bool,
 }
 
-pub(super) type GuardedContext<DB> =
-    Context<BlockEnv, TxEnv, CfgEnv, DB, Journal<DB>, Guard>;
+pub(super) type GuardedContext<DB> = Context<BlockEnv, TxEnv, CfgEnv, DB, Journal<DB>, Guard>;
 
 impl Guard {
     pub(super) const fn new(value: Option<B256>) -> Self {

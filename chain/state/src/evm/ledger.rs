@@ -111,10 +111,7 @@ pub(super) struct Ledger<'a> {
 }
 
 impl<'a> Ledger<'a> {
-    pub(super) const fn new(
-        pending: &'a Pending,
-        before: BTreeMap<StateKey, Option<Row>>,
-    ) -> Self {
+    pub(super) const fn new(pending: &'a Pending, before: BTreeMap<StateKey, Option<Row>>) -> Self {
         Self { pending, before, changes: Changes::new(), burnt: U256::ZERO }
     }
 

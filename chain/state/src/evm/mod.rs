@@ -40,5 +40,7 @@ mod ledger;
 
 pub use self::envelope::{EVM_MOST_BYTES, Envelope, EnvelopeError, SignedEnvelope, Target, sender};
 pub use self::execute::{Evm, EvmDraft, EvmReceipt, EvmRejection, EvmRules, LogEntry};
-pub use self::ledger::{EvmAccount, account_key, code_key, evm_burnt_key, genesis_rows, storage_key};
+pub use self::ledger::{
+    EvmAccount, account_key, code_key, evm_burnt_key, genesis_rows, storage_key,
+};
 pub use revm::primitives::{Address, B256, Bytes, U256};

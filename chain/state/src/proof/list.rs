@@ -93,7 +93,11 @@ impl ListProof {
         if last != 0 {
             return Err(ProofError::Shape);
         }
-        if ListRoot::with_length(self.count, &hash) == root { Ok(()) } else { Err(ProofError::Root) }
+        if ListRoot::with_length(self.count, &hash) == root {
+            Ok(())
+        } else {
+            Err(ProofError::Root)
+        }
     }
 }
 

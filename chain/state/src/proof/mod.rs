@@ -15,12 +15,13 @@ mod row;
 use sha2::{Digest, Sha256};
 
 pub use self::list::{ListProof, ListRoot};
-pub use self::row::{PathEnd, StateKey, StateProof, StateRoot};
 #[cfg(feature = "store")]
 pub(crate) use self::row::{EMPTY, inner_hash, leaf_hash};
+pub use self::row::{PathEnd, StateKey, StateProof, StateRoot};
 
 /// Why a proof does not show what it is presented for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProofError {
     /// Longer than any path.
     #[error("{got} hashes in a proof, at most {most} are possible")]
@@ -58,6 +59,20 @@ pub enum ProofError {
     /// A list of this length has paths of another length at this position.
     #[error("the path does not fit the position and the length of the list")]
     Shape,
+}
+
+impl ProofError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::TooLong { .. } => "too-long",
+            Self::Position { .. } => "invalid-value",
+            Self::Root | Self::Absent | Self::Present | Self::Neighbour { .. } | Self::Shape => {
+                "proof-mismatch"
+            }
+        }
+    }
 }
 
 pub(crate) fn sha256(parts: &[&[u8]]) -> [u8; 32] {

@@ -134,9 +134,10 @@ impl StateProof {
                 leaf_hash(&neighbour, &value_hash)
             }
         };
-        let top = self.siblings.iter().zip((0..path).rev()).fold(bottom, |hash, (sibling, depth)| {
-            if key.bit(depth) { inner_hash(sibling, &hash) } else { inner_hash(&hash, sibling) }
-        });
+        let top =
+            self.siblings.iter().zip((0..path).rev()).fold(bottom, |hash, (sibling, depth)| {
+                if key.bit(depth) { inner_hash(sibling, &hash) } else { inner_hash(&hash, sibling) }
+            });
         if top == root.0 { Ok(()) } else { Err(ProofError::Root) }
     }
 }

@@ -71,6 +71,14 @@ pub struct Account {
 #[error("the balances of the genesis together exceed {}", u64::MAX)]
 pub struct SupplyError;
 
+impl SupplyError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "invalid-value"
+    }
+}
+
 impl AccountId {
     /// The account of this public key. A key that is not a point has an account that nobody can sign for.
     #[must_use]
@@ -178,8 +186,8 @@ pub fn genesis_rows(
 ) -> Result<BTreeMap<StateKey, Row>, SupplyError> {
     let total = balances.values().try_fold(Amount(0), |sum, balance| sum.plus(*balance));
     total.ok_or(SupplyError)?;
-    let rows = balances.iter().map(|(id, balance)| {
-        (id.key(), Account { balance: *balance, nonce: Nonce(0) }.to_row())
-    });
+    let rows = balances
+        .iter()
+        .map(|(id, balance)| (id.key(), Account { balance: *balance, nonce: Nonce(0) }.to_row()));
     Ok(rows.collect())
 }

@@ -7,9 +7,7 @@ use prefinal_protocol::ChainId;
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
-use super::account::{
-    Account, AccountId, Amount, Nonce, burnt_from_row, burnt_key, burnt_to_row,
-};
+use super::account::{Account, AccountId, Amount, Nonce, burnt_from_row, burnt_key, burnt_to_row};
 use super::transaction::{Action, SignedTransfer, Transfer};
 use crate::error::StateError;
 use crate::proof::{StateKey, sha256};

@@ -80,6 +80,7 @@ pub struct SignedTransfer {
 
 /// Why bytes are not a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TransferError {
     /// Another length.
     #[error("{got} bytes, a transfer has {TRANSFER_BYTES}")]
@@ -99,6 +100,27 @@ pub enum TransferError {
     /// Something stands behind the candidates.
     #[error("bytes behind the candidates are not 0")]
     Padding,
+}
+
+impl CandidateError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "wrong-count"
+    }
+}
+
+impl TransferError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Length { .. } => "wrong-length",
+            Self::Kind { .. } => "unknown-kind",
+            Self::Candidates(error) => error.code(),
+            Self::Padding => "not-canonical",
+        }
+    }
 }
 
 impl Candidates {

@@ -10,6 +10,8 @@
 
 mod chain;
 mod crash;
+#[cfg(feature = "evm")]
+mod evm;
 mod proofs;
 mod store;
 mod transfers;

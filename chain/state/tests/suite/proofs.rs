@@ -139,9 +139,12 @@ fn a_position_cannot_be_shifted() {
         for index in 0..count {
             let proof = ListProof::of(list, index as u32).unwrap();
             assert_eq!(proof.verify(root, &list[index]), Ok(()), "{index} of {count}");
-            for (other_index, other_count) in
-                [(index + 1, count), (index, count + 1), (index, count.max(2) - 1), (index + 1, count + 1)]
-            {
+            for (other_index, other_count) in [
+                (index + 1, count),
+                (index, count + 1),
+                (index, count.max(2) - 1),
+                (index + 1, count + 1),
+            ] {
                 if (other_index, other_count) == (index, count) {
                     continue;
                 }

@@ -2,7 +2,7 @@
 use prefinal_execution::{Block, Executor, Height, Part, Randomness, Transaction};
 use prefinal_protocol::ChainId;
 use prefinal_state::transfers::{
-    Action, Amount, Candidates, CandidateError, Nonce, Receipt, Rejection, SignedTransfer,
+    Action, Amount, CandidateError, Candidates, Nonce, Receipt, Rejection, SignedTransfer,
     TransferError, burnt_key,
 };
 use prefinal_state::{Delta, View};
