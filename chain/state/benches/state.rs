@@ -8,7 +8,7 @@
 //! | `write`      | the executed block written as optimistic, durable                         |
 //! | `certify`    | its mark turned, durable                                                  |
 //! | `block`      | all of it                                                                 |
-//! | `proof`      | a row of the state with its proof                                         |
+//! | `proof`      | 1000 rows of the state, each with its proof                               |
 //!
 //! And the same `execute`, `write` and `block` for EVM transfers. Threads: as many as `RAYON_NUM_THREADS` says. At
 //! the end, on standard error: bytes and syncs of a write and of a mark.
@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
-use ed25519_consensus::{SigningKey, batch};
+use ed25519_consensus::{SigningKey, VerificationKeyBytes, batch};
 use prefinal_execution::{Block, BlockId, Execution, Executor, Header, Height, Store};
 use prefinal_protocol::{ChainId, Slot};
 use prefinal_state::evm::{self, Envelope, Evm, EvmRules, SignedEnvelope, Target, U256, sender};
@@ -77,7 +77,7 @@ impl StorageBackend for Counting {
 
 fn key(number: u64) -> SigningKey {
     let mut seed = [1; 32];
-    seed[..8].copy_from_slice(&number.to_be_bytes());
+    seed.iter_mut().zip(number.to_be_bytes()).for_each(|(place, byte)| *place = byte);
     SigningKey::from(seed)
 }
 
@@ -103,7 +103,8 @@ where
     fn new(executor: X, genesis: &Genesis, sign: fn(u64, u64, u64) -> X::Transaction) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.redb");
-        let options = OpenOptions::new().read(true).write(true).create(true).open(path).unwrap();
+        let options =
+            OpenOptions::new().read(true).write(true).create_new(true).open(path).unwrap();
         let counts = Arc::new(Counts::default());
         let backend = Counting(FileBackend::new(options).unwrap(), Arc::clone(&counts));
         let database = Builder::new().create_with_backend(backend).unwrap();
@@ -125,7 +126,7 @@ where
         let parent = self.store.committed().unwrap().block;
         self.height += 1;
         let mut id = [3; 32];
-        id[..8].copy_from_slice(&self.height.to_be_bytes());
+        id.iter_mut().zip(self.height.to_be_bytes()).for_each(|(place, byte)| *place = byte);
         let (height, slot) = (Height::new(self.height), Slot::new(self.height));
         Block::new(Header { id: BlockId::new(id), parent, height, slot }, transactions)
     }
@@ -238,7 +239,12 @@ fn transfers(criterion: &mut Criterion) {
     let genesis = Genesis { block, rows: genesis_rows(&balances).unwrap() };
     let mut chain = Chain::new(Transfers::new(CHAIN), &genesis, transfer);
     chain.rows(criterion, "transfers");
+    signatures(criterion);
+    parts(criterion, &mut chain);
+    report(&mut chain, "transfers");
+}
 
+fn signatures(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("transfers");
     group.throughput(Throughput::Elements(TRANSACTIONS)).sample_size(20);
     group.bench_function("signatures", |bencher| {
@@ -246,7 +252,7 @@ fn transfers(criterion: &mut Criterion) {
             .map(|number| {
                 let digest = [u8::try_from(number % 251).unwrap(); 32];
                 let key = key(number);
-                (key.verification_key_bytes(), key.sign(&digest), digest)
+                (VerificationKeyBytes::from(public(number)), key.sign(&digest), digest)
             })
             .collect();
         bencher.iter(|| {
@@ -259,6 +265,12 @@ fn transfers(criterion: &mut Criterion) {
             }
         });
     });
+    group.finish();
+}
+
+fn parts(criterion: &mut Criterion, chain: &mut Chain<Transfers>) {
+    let mut group = criterion.benchmark_group("transfers");
+    group.throughput(Throughput::Elements(TRANSACTIONS)).sample_size(20);
     group.bench_function("tree", |bencher| {
         let block = chain.next();
         let execution = chain.execute(&block);
@@ -288,15 +300,15 @@ fn transfers(criterion: &mut Criterion) {
     });
     group.bench_function("proof", |bencher| {
         let view = chain.store.view().unwrap();
-        let mut number = 0;
-        let keys: Vec<_> = (0..1000).map(|number| AccountId::new(public(number)).key()).collect();
+        let keys: Vec<_> =
+            (0..TRANSACTIONS).map(|number| AccountId::new(public(number)).key()).collect();
         bencher.iter(|| {
-            number = (number + 1) % keys.len();
-            black_box(view.prove(&keys[number]).unwrap())
+            for key in &keys {
+                black_box(view.prove(key).unwrap());
+            }
         });
     });
     group.finish();
-    report(&mut chain, "transfers");
 }
 
 fn report<X>(chain: &mut Chain<X>, name: &str)
@@ -345,8 +357,9 @@ impl rand_core_for_ed25519::RngCore for Counter {
     }
     fn fill_bytes(&mut self, bytes: &mut [u8]) {
         for part in bytes.chunks_mut(8) {
-            let word = self.next_u64().to_be_bytes();
-            part.copy_from_slice(&word[..part.len()]);
+            for (byte, drawn) in part.iter_mut().zip(self.next_u64().to_be_bytes()) {
+                *byte = drawn;
+            }
         }
     }
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), rand_core_for_ed25519::Error> {

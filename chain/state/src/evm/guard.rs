@@ -4,7 +4,6 @@ use revm::context::{BlockEnv, CfgEnv, Context, TxEnv};
 use revm::context_interface::{ContextError, Database, JournalTr};
 use revm::handler::instructions::EthInstructions;
 use revm::interpreter::interpreter::EthInterpreter;
-use revm::interpreter::interpreter_types::StackTr;
 use revm::interpreter::{
     Instruction, InstructionContext, InstructionExecResult, InstructionResult,
 };

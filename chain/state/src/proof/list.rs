@@ -10,6 +10,8 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::{ProofError, sha256};
 
+type Item = [u8; 32];
+
 /// More hashes than the path of any list with `u32` positions has.
 const MOST: usize = 32;
 
@@ -110,12 +112,12 @@ fn inner(left: &[u8; 32], right: &[u8; 32]) -> [u8; 32] {
 }
 
 /// The two parts of a list of at least two items.
-fn halves(items: &[[u8; 32]]) -> Option<(&[[u8; 32]], &[[u8; 32]])> {
+fn halves(items: &[Item]) -> Option<(&[Item], &[Item])> {
     let left = items.len().checked_next_power_of_two()? / 2;
     items.split_at_checked(left).filter(|(left, right)| !left.is_empty() && !right.is_empty())
 }
 
-fn top(items: &[[u8; 32]]) -> [u8; 32] {
+fn top(items: &[Item]) -> [u8; 32] {
     match (halves(items), items.first()) {
         (Some((left, right)), _) => inner(&top(left), &top(right)),
         (None, Some(item)) => leaf(item),
@@ -124,7 +126,7 @@ fn top(items: &[[u8; 32]]) -> [u8; 32] {
 }
 
 /// Adds the hashes beside the path to `at`, deepest first.
-fn walk(items: &[[u8; 32]], at: usize, siblings: &mut Vec<[u8; 32]>) {
+fn walk(items: &[Item], at: usize, siblings: &mut Vec<[u8; 32]>) {
     let Some((left, right)) = halves(items) else { return };
     if let Some(at) = at.checked_sub(left.len()) {
         walk(right, at, siblings);

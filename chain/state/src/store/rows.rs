@@ -20,6 +20,11 @@ pub(super) struct BlockRow {
     removed: Vec<StateKey>,
 }
 
+struct NodeRow {
+    key: Vec<u8>,
+    node: Vec<u8>,
+}
+
 pub(super) fn encode(value: &impl BorshSerialize) -> Result<Vec<u8>, StateError> {
     borsh::to_vec(value).map_err(|error| StateError::damaged(error.to_string()))
 }
@@ -164,18 +169,18 @@ pub(super) fn layer(database: &Database, place: Place) -> Result<Layer, StateErr
         results: results(database, place)?.ok_or_else(damaged)?,
     };
     let (first, behind) = node_range(place);
-    let read = || -> Result<Vec<(Vec<u8>, Vec<u8>)>, redb::Error> {
+    let read = || -> Result<Vec<NodeRow>, redb::Error> {
         let nodes = database.begin_read()?.open_table(NODES)?;
         let mut found = Vec::new();
         for entry in nodes.range(first.as_slice()..behind.as_slice())? {
             let (key, bytes) = entry?;
-            found.push((key.value().to_vec(), bytes.value().to_vec()));
+            found.push(NodeRow { key: key.value().to_vec(), node: bytes.value().to_vec() });
         }
         Ok(found)
     };
-    for (key, bytes) in read().map_err(reading)? {
-        let path = path_on_disk(&key).ok_or_else(damaged)?;
-        let node = TreeNode::from_disk(&bytes)?;
+    for row in read().map_err(reading)? {
+        let path = path_on_disk(&row.key).ok_or_else(damaged)?;
+        let node = TreeNode::from_disk(&row.node)?;
         if let TreeNode::Leaf { key, value } = &node {
             // Leaves that only moved are among them; their values are what they were.
             layer.changes.insert(*key, Some(value.clone()));

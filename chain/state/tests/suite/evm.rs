@@ -36,7 +36,6 @@ mod op {
     pub(super) const POP: u8 = 0x50;
     pub(super) const MLOAD: u8 = 0x51;
     pub(super) const MSTORE: u8 = 0x52;
-    pub(super) const SLOAD: u8 = 0x54;
     pub(super) const SSTORE: u8 = 0x55;
     pub(super) const JUMPI: u8 = 0x57;
     pub(super) const GAS: u8 = 0x5a;
