@@ -40,12 +40,13 @@ struct State {
     most: usize,
 }
 
+/// A disk in memory.
 #[derive(Clone, Debug)]
-struct Disk(Arc<Mutex<State>>);
+pub(crate) struct Disk(Arc<Mutex<State>>);
 
 /// What a crash leaves of the changes since the last sync.
 #[derive(Clone, Copy, Debug)]
-enum Left {
+pub(crate) enum Left {
     Nothing,
     All,
     /// Of each all, nothing, or its beginning.
@@ -66,7 +67,7 @@ fn apply(bytes: &mut Vec<u8>, change: &Change) {
 }
 
 impl Disk {
-    fn holding(bytes: Vec<u8>, most: usize) -> Self {
+    pub(crate) fn holding(bytes: Vec<u8>, most: usize) -> Self {
         let seen = bytes.clone();
         Self(Arc::new(Mutex::new(State { durable: bytes, seen, most, ..State::default() })))
     }
@@ -87,7 +88,7 @@ impl Disk {
         })
     }
 
-    fn after_crash(&self, left: Left) -> Vec<u8> {
+    pub(crate) fn after_crash(&self, left: Left) -> Vec<u8> {
         let state = self.0.lock().unwrap();
         let mut bytes = state.durable.clone();
         let mut rng = match left {

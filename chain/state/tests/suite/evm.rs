@@ -1,7 +1,9 @@
 //! The EVM: transfers, storage, and who may read the slot's value.
 use std::collections::BTreeMap;
 
-use prefinal_execution::{Block, Execution, Executor, Height, Part, Randomness, Transaction};
+use prefinal_execution::{
+    Block, Execution, Executor, Height, Part, Randomness, Store, Transaction,
+};
 use prefinal_protocol::ChainId;
 use prefinal_state::evm::{
     Address, Bytes, Envelope, EnvelopeError, Evm, EvmAccount, EvmReceipt, EvmRejection, EvmRules,
@@ -459,4 +461,42 @@ proptest! {
         let total = balances.fold(chain.burnt(), |sum, account| sum + account.balance);
         prop_assert_eq!(total, U256::from(6 * RICH));
     }
+}
+
+#[test]
+fn a_removed_row_is_found_removed_after_a_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.redb");
+    let mut store = StateStore::<Evm, Certificate>::create(&path, &genesis()).unwrap();
+    let mut chain = Chain { view: store.view().unwrap(), height: 0 };
+    let code = [op::PUSH1, 0, op::CALLDATALOAD, op::PUSH1, 0, op::SSTORE, op::STOP];
+    let mut write = |chain: &mut Chain, transaction: SignedEnvelope| {
+        let parent = chain.view.block();
+        let run = chain.block(vec![transaction.clone()]);
+        let header = header(chain.height as u8, parent, chain.height);
+        store.write_optimistic(&Block::new(header, vec![transaction]), &run.execution).unwrap();
+        run
+    };
+    let run = write(&mut chain, deploy(0, 0, &code));
+    let EvmReceipt::Succeeded { created: Some(contract), .. } = run.receipts[0] else {
+        panic!("{run:?}")
+    };
+    let contract = Address::new(contract);
+    for (nonce, word) in [(1, 5_u64), (2, 0)] {
+        let input = Bytes::from(U256::from(word).to_be_bytes::<32>());
+        let stores = envelope(0, nonce, Target::Call(contract));
+        write(&mut chain, sign(0, Envelope { input, ..stores }));
+    }
+    let (last, root) = (chain.view.block(), chain.view.state_root().unwrap());
+    drop((store, chain, run));
+
+    let mut store = StateStore::<Evm, Certificate>::open(&path, &genesis()).unwrap();
+    let recovered = store.recover().unwrap();
+    assert_eq!(recovered.optimistic.len(), 3);
+    let found = recovered.optimistic.iter().find(|one| one.block.header.id == last).unwrap();
+    let slot = storage_key(&contract, &U256::ZERO);
+    assert_eq!(found.view.state_root().unwrap(), root);
+    assert_eq!(found.view.get(&slot).unwrap(), None);
+    let shown = found.view.prove(&slot).unwrap();
+    assert_eq!(shown.proof.verify(root, slot, None), Ok(()));
 }

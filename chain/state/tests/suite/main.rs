@@ -15,3 +15,4 @@ mod evm;
 mod proofs;
 mod store;
 mod transfers;
+mod tree;
