@@ -49,7 +49,7 @@ const NOT_SHIPPED: [&str; 9] = [
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 40] = [
+const ARROWS: [(&str, &[&str]); 41] = [
     (
         "prefinal",
         &[
@@ -93,6 +93,7 @@ const ARROWS: [(&str, &[&str]); 40] = [
         &["prefinal-engine", "prefinal-protocol", "prefinal-sim", "prefinal-weighted-rounding"],
     ),
     ("prefinal-execution", &["prefinal-protocol"]),
+    ("prefinal-state", &["prefinal-execution", "prefinal-protocol"]),
     ("prefinal-journal", &["prefinal-protocol"]),
     (
         "prefinal-driver",

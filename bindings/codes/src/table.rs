@@ -267,6 +267,12 @@ pub const CODES: &[(&str, &str)] = &[
     ("no-envelope", "the bytes are no envelope"),
     ("behind-end", "ordered behind the end of the session"),
     ("accused-before", "the sender was accused before"),
+    // States and their proofs.
+    ("proof-mismatch", "a proof does not show what it is presented for"),
+    ("no-block", "the block, or its parent, is not in the store of the state"),
+    ("not-next", "the block is no child of the last committed one"),
+    ("committed", "a committed block is not reverted"),
+    ("no-state", "the state at this height is pruned, or not committed yet"),
     // Journals, drivers, validators.
     ("other-owner", "the journal or store is of another party, chain or epoch"),
     ("journal-lost", "the journal of keys that were used before is not there"),

@@ -35,6 +35,7 @@ const CRATES: [&str; 23] = [
     "consensus/trantor",
     "chain/execution",
     "chain/registry",
+    "chain/state",
     "chain/validator",
     "node",
     "node/home",

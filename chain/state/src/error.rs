@@ -1,0 +1,116 @@
+//! How the state fails: a disk, a file that holds something else than was written, or a caller's mistake.
+use std::io;
+use std::path::PathBuf;
+
+use prefinal_execution::{BlockId, Height};
+
+/// Why the state cannot be read or written. What is on the disk is unknown until it is opened again.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// The file cannot be read or written.
+    #[error("the store of the state failed while it {doing}")]
+    Storage {
+        /// What the store was doing.
+        doing: &'static str,
+        /// What the library says.
+        source: Box<redb::Error>,
+    },
+    /// The file cannot be created.
+    #[error("the state cannot be created at {path}")]
+    Folder {
+        /// Where it would be.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file holds something else than what was written.
+    #[error("the store of the state is damaged: {what}")]
+    Damaged {
+        /// What is missing or unreadable.
+        what: String,
+    },
+    /// A thread panicked while it changed what is in memory.
+    #[error("a thread panicked while it changed the state")]
+    Poisoned,
+    /// A block is written whose parent is neither written nor the last committed block.
+    #[error("the parent of {block} is not in the store")]
+    NoParent {
+        /// The block.
+        block: BlockId,
+    },
+    /// A block is certified or read that is not written.
+    #[error("{block} is not in the store")]
+    NoBlock {
+        /// The block.
+        block: BlockId,
+    },
+    /// A block is certified that is no child of the last committed block.
+    #[error("{block} is no child of the last committed block, which is {committed}")]
+    NotNext {
+        /// The block.
+        block: BlockId,
+        /// The last committed block.
+        committed: BlockId,
+    },
+    /// A committed block is to be reverted.
+    #[error("{block} is committed")]
+    Committed {
+        /// The block.
+        block: BlockId,
+    },
+    /// A state is asked for that is pruned, or not committed yet.
+    #[error("the state at {height} is not in the store")]
+    NoVersion {
+        /// The height.
+        height: Height,
+    },
+    /// More forks at one height than have numbers.
+    #[error("{height} has too many forks")]
+    TooManyForks {
+        /// The height.
+        height: Height,
+    },
+    /// The height has no number among the tree's versions.
+    #[error("{height} is beyond the last one")]
+    TooHigh {
+        /// The height.
+        height: Height,
+    },
+    /// The file holds the state of a chain with another genesis.
+    #[error("the store belongs to another genesis")]
+    OtherGenesis,
+}
+
+impl StateError {
+    /// The error's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Storage { .. } | Self::Folder { .. } => "input-output",
+            Self::Damaged { .. } => "altered",
+            Self::Poisoned => "panicked",
+            Self::NoParent { .. } | Self::NoBlock { .. } => "no-block",
+            Self::NotNext { .. } => "not-next",
+            Self::Committed { .. } => "committed",
+            Self::NoVersion { .. } => "no-state",
+            Self::TooManyForks { .. } => "count-too-large",
+            Self::TooHigh { .. } => "invalid-value",
+            Self::OtherGenesis => "other-owner",
+        }
+    }
+
+    pub(crate) fn storage(doing: &'static str) -> impl Fn(redb::Error) -> Self {
+        move |source| Self::Storage { doing, source: Box::new(source) }
+    }
+
+    pub(crate) fn damaged(what: impl Into<String>) -> Self {
+        Self::Damaged { what: what.into() }
+    }
+}
+
+impl<T> From<std::sync::PoisonError<T>> for StateError {
+    fn from(_: std::sync::PoisonError<T>) -> Self {
+        Self::Poisoned
+    }
+}

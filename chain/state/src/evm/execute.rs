@@ -1,0 +1,379 @@
+//! Executing a block of EVM transactions, head and tail.
+use std::collections::{BTreeMap, BTreeSet};
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use prefinal_execution::{Block, Execution, Executor, Header, Part, Randomness};
+use prefinal_protocol::ChainId;
+#[cfg(feature = "parallel")]
+use rayon::prelude::*;
+use revm::context::result::{EVMError, ExecutionResult};
+use revm::context::{BlockEnv, CfgEnv, Context, ContextTr, TxEnv};
+use revm::handler::MainnetEvm;
+use revm::primitives::hardfork::SpecId;
+use revm::primitives::{B256, TxKind, U256};
+use revm::{ExecuteEvm, MainBuilder};
+
+use super::envelope::{Envelope, SignedEnvelope, Target, sender};
+use super::guard::{Guard, GuardedContext, install};
+use super::ledger::{Ledger, account_key};
+use crate::error::StateError;
+use crate::node::Row;
+use crate::proof::StateKey;
+use crate::signatures::{self, Claim, Verdict};
+use crate::view::{Delta, Finished, Pending, TransactionResult, View};
+
+/// What every party applies to every block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EvmRules {
+    /// The chain that transactions are signed for.
+    pub chain: ChainId,
+    /// What the instruction `CHAINID` gives.
+    pub chain_number: u64,
+    /// The price of gas, which is burnt.
+    pub gas_price: u64,
+    /// Gas that all transactions of a block together may be given.
+    pub block_gas: u64,
+    /// Gas that a transaction is given at least if it declares that it reads the slot's value.
+    pub declared_gas: u64,
+}
+
+/// What became of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum EvmReceipt {
+    /// It ended well.
+    Succeeded {
+        /// Gas that is paid.
+        gas: u64,
+        /// The address of the contract that it created.
+        created: Option<[u8; 20]>,
+        /// What the called code returned.
+        output: Vec<u8>,
+        /// What it logged.
+        logs: Vec<LogEntry>,
+    },
+    /// The called code undid what it had done.
+    Reverted {
+        /// Gas that is paid.
+        gas: u64,
+        /// What the called code said.
+        output: Vec<u8>,
+    },
+    /// The called code failed, for example by running out of gas.
+    Halted {
+        /// Gas that is paid.
+        gas: u64,
+    },
+    /// It reached `PREVRANDAO` where the value is not readable. Nothing else has happened.
+    Forbidden {
+        /// Gas that is paid: all that it was given.
+        gas: u64,
+    },
+    /// Nothing has changed.
+    Rejected(EvmRejection),
+}
+
+/// A log of a contract.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct LogEntry {
+    /// Which contract.
+    pub address: [u8; 20],
+    /// What to search for.
+    pub topics: Vec<[u8; 32]>,
+    /// The rest.
+    pub data: Vec<u8>,
+}
+
+/// Why a transaction changes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum EvmRejection {
+    /// The signature is not the sender's, or is for another chain.
+    Signature,
+    /// The block is higher than the transaction allows.
+    Expired,
+    /// The sender has executed another number of transactions.
+    Nonce {
+        /// The nonce that would be right.
+        expected: u64,
+    },
+    /// The sender does not pay the price of gas.
+    GasPrice,
+    /// Declares that it reads the value, and gives less gas than such a transaction must.
+    DeclaredGas,
+    /// The transactions before leave less gas of the block than it wants.
+    BlockGas,
+    /// The sender has too little for the gas and what is sent along.
+    Funds,
+    /// The EVM does not admit it, for example because its gas does not suffice for its bytes.
+    Unfit,
+}
+
+/// Executes blocks of EVM transactions.
+#[derive(Clone, Copy, Debug)]
+pub struct Evm {
+    rules: EvmRules,
+}
+
+/// A block of EVM transactions, executed in part.
+#[derive(Debug)]
+pub struct EvmDraft {
+    pending: Pending,
+    verdicts: Vec<Verdict>,
+    receipts: BTreeMap<usize, EvmReceipt>,
+    gas_left: u64,
+}
+
+type Machine<'a> = MainnetEvm<GuardedContext<Ledger<'a>>>;
+
+impl Evm {
+    /// The EVM under these rules.
+    #[must_use]
+    pub const fn new(rules: EvmRules) -> Self {
+        Self { rules }
+    }
+
+    fn run(
+        &self,
+        draft: &mut EvmDraft,
+        block: &Block<SignedEnvelope>,
+        part: Part,
+        value: Option<Randomness>,
+    ) -> Result<(), StateError> {
+        let value = value.map(|value| B256::new(value.to_bytes()));
+        let ledger = Ledger::new(&draft.pending, preload(&draft.pending, block, part)?);
+        let mut machine = self.machine(ledger, &block.header);
+        for one in block.part(part) {
+            let valid = matches!(draft.verdicts.get(one.position), Some(Ok(())));
+            let envelope = one.transaction.envelope();
+            let receipt = if valid {
+                self.admit(&mut machine, envelope, &block.header, draft.gas_left)?
+            } else {
+                Err(EvmRejection::Signature)
+            };
+            let receipt = match receipt {
+                Ok(()) => {
+                    draft.gas_left = draft.gas_left.saturating_sub(envelope.gas_limit);
+                    self.execute(&mut machine, envelope, value)?
+                }
+                Err(rejection) => EvmReceipt::Rejected(rejection),
+            };
+            draft.receipts.insert(one.position, receipt);
+        }
+        let changes = machine.ctx.journaled_state.database.into_changes()?;
+        draft.pending.apply(changes)
+    }
+
+    fn machine<'a>(&self, ledger: Ledger<'a>, header: &Header) -> Machine<'a> {
+        let block = BlockEnv {
+            number: U256::from(header.height.get()),
+            // There is no clock that all parties agree on: the slot counts.
+            timestamp: U256::from(header.slot.get()),
+            gas_limit: self.rules.block_gas,
+            basefee: self.rules.gas_price,
+            // The value is given by the guard.
+            prevrandao: Some(B256::ZERO),
+            ..BlockEnv::default()
+        };
+        let mut config = CfgEnv::new_with_spec(SpecId::OSAKA);
+        config.chain_id = self.rules.chain_number;
+        let context: GuardedContext<Ledger<'a>> = Context::new(ledger, SpecId::OSAKA);
+        let mut machine = context.with_block(block).with_cfg(config).build_mainnet();
+        install(&mut machine.instruction);
+        machine
+    }
+
+    /// What the rules ask of a transaction before the EVM sees it.
+    fn admit(
+        &self,
+        machine: &mut Machine<'_>,
+        envelope: &Envelope,
+        header: &Header,
+        gas_left: u64,
+    ) -> Result<Result<(), EvmRejection>, StateError> {
+        let account = machine.ctx.db_mut().account(&sender(&envelope.key))?;
+        let expected = account.map_or(0, |account| account.nonce);
+        Ok(if header.height > envelope.expires {
+            Err(EvmRejection::Expired)
+        } else if envelope.nonce.get() != expected {
+            Err(EvmRejection::Nonce { expected })
+        } else if envelope.most_gas_price < self.rules.gas_price {
+            Err(EvmRejection::GasPrice)
+        } else if envelope.declares && envelope.gas_limit < self.rules.declared_gas {
+            Err(EvmRejection::DeclaredGas)
+        } else if envelope.gas_limit > gas_left {
+            Err(EvmRejection::BlockGas)
+        } else {
+            Ok(())
+        })
+    }
+
+    fn execute(
+        &self,
+        machine: &mut Machine<'_>,
+        envelope: &Envelope,
+        value: Option<B256>,
+    ) -> Result<EvmReceipt, StateError> {
+        machine.ctx.chain = Guard::new(value);
+        let transaction = TxEnv {
+            caller: sender(&envelope.key),
+            gas_limit: envelope.gas_limit,
+            gas_price: u128::from(self.rules.gas_price),
+            kind: match envelope.target {
+                Target::Call(address) => TxKind::Call(address),
+                Target::Create => TxKind::Create,
+            },
+            value: envelope.value,
+            data: envelope.input.clone(),
+            nonce: envelope.nonce.get(),
+            chain_id: Some(self.rules.chain_number),
+            ..TxEnv::default()
+        };
+        match machine.transact(transaction) {
+            Ok(done) => {
+                let ledger = machine.ctx.db_mut();
+                ledger.commit(&done.state);
+                let receipt = receipt(done.result);
+                ledger.burn(self.price_of(gas_of(&receipt)));
+                Ok(receipt)
+            }
+            Err(EVMError::Database(error)) => Err(error.0),
+            Err(EVMError::Transaction(
+                revm::context::result::InvalidTransaction::LackOfFundForMaxFee { .. },
+            )) => Ok(EvmReceipt::Rejected(EvmRejection::Funds)),
+            Err(EVMError::Transaction(_)) => Ok(EvmReceipt::Rejected(EvmRejection::Unfit)),
+            Err(_) if machine.ctx.chain.is_violated() => self.punish(machine, envelope),
+            Err(other) => Err(StateError::damaged(format!("the EVM failed: {other}"))),
+        }
+    }
+
+    /// The sender pays all of its gas, and nothing else happens.
+    fn punish(
+        &self,
+        machine: &mut Machine<'_>,
+        envelope: &Envelope,
+    ) -> Result<EvmReceipt, StateError> {
+        let (address, gas) = (sender(&envelope.key), envelope.gas_limit);
+        let ledger = machine.ctx.db_mut();
+        let account = ledger.account(&address)?;
+        // The EVM has seen that the balance suffices.
+        let paid = account.and_then(|mut account| {
+            account.balance = account.balance.checked_sub(self.price_of(gas))?;
+            account.nonce = account.nonce.checked_add(1)?;
+            Some(account)
+        });
+        let paid = paid.ok_or_else(|| StateError::damaged("gas that was never there"))?;
+        ledger.set_account(&address, &paid);
+        ledger.burn(self.price_of(gas));
+        Ok(EvmReceipt::Forbidden { gas })
+    }
+
+    fn price_of(&self, gas: u64) -> U256 {
+        U256::from(self.rules.gas_price).saturating_mul(U256::from(gas))
+    }
+}
+
+impl Executor for Evm {
+    type Transaction = SignedEnvelope;
+    type View = View;
+    type Draft = EvmDraft;
+    type Delta = Delta;
+    type Error = StateError;
+
+    fn head(&self, parent: &View, block: &Block<SignedEnvelope>) -> Result<EvmDraft, StateError> {
+        // Those of the tail too: it runs when others wait for it.
+        let claims: Vec<Claim> =
+            block.transactions().iter().map(|one| one.claim(self.rules.chain)).collect();
+        let mut draft = EvmDraft {
+            pending: Pending::new(parent, &block.header),
+            verdicts: signatures::verify(&claims),
+            receipts: BTreeMap::new(),
+            gas_left: self.rules.block_gas,
+        };
+        self.run(&mut draft, block, Part::Head, None)?;
+        Ok(draft)
+    }
+
+    fn tail(
+        &self,
+        mut draft: EvmDraft,
+        block: &Block<SignedEnvelope>,
+        value: Randomness,
+    ) -> Result<EvmDraft, StateError> {
+        self.run(&mut draft, block, Part::Tail, Some(value))?;
+        Ok(draft)
+    }
+
+    fn seal(
+        &self,
+        mut draft: EvmDraft,
+        block: &Block<SignedEnvelope>,
+    ) -> Result<Execution<Self>, StateError> {
+        let unexecuted = || StateError::damaged("a block that was sealed before its tail");
+        let mut results = Vec::with_capacity(block.transactions().len());
+        for (position, transaction) in block.transactions().iter().enumerate() {
+            let receipt = draft.receipts.remove(&position).ok_or_else(unexecuted)?;
+            let receipt = borsh::to_vec(&receipt).map_err(|_| unexecuted())?;
+            results.push(TransactionResult { transaction: transaction.hash(), receipt });
+        }
+        let Finished { roots, view, delta } = draft.pending.finish(&block.header, results)?;
+        Ok(Execution { roots, view, delta })
+    }
+}
+
+/// Reads the accounts that the transactions name, on many threads.
+fn preload(
+    pending: &Pending,
+    block: &Block<SignedEnvelope>,
+    part: Part,
+) -> Result<BTreeMap<StateKey, Option<Row>>, StateError> {
+    let mut named = BTreeSet::new();
+    for one in block.part(part) {
+        let envelope = one.transaction.envelope();
+        named.insert(sender(&envelope.key));
+        if let Target::Call(address) = envelope.target {
+            named.insert(address);
+        }
+    }
+    let named: Vec<_> = named.into_iter().collect();
+    #[cfg(feature = "parallel")]
+    let named = named.into_par_iter();
+    #[cfg(not(feature = "parallel"))]
+    let named = named.into_iter();
+    let rows = named.map(|address| {
+        let key = account_key(&address);
+        Ok((key, pending.get(&key)?))
+    });
+    rows.collect()
+}
+
+fn receipt(result: ExecutionResult) -> EvmReceipt {
+    let gas = result.tx_gas_used();
+    match result {
+        ExecutionResult::Success { output, logs, .. } => EvmReceipt::Succeeded {
+            gas,
+            created: output.address().map(|address| address.into_array()),
+            output: output.into_data().to_vec(),
+            logs: logs
+                .into_iter()
+                .map(|log| LogEntry {
+                    address: log.address.into_array(),
+                    topics: log.data.topics().iter().map(|topic| topic.0).collect(),
+                    data: log.data.data.to_vec(),
+                })
+                .collect(),
+        },
+        ExecutionResult::Revert { output, .. } => {
+            EvmReceipt::Reverted { gas, output: output.to_vec() }
+        }
+        ExecutionResult::Halt { .. } => EvmReceipt::Halted { gas },
+    }
+}
+
+const fn gas_of(receipt: &EvmReceipt) -> u64 {
+    match receipt {
+        EvmReceipt::Succeeded { gas, .. }
+        | EvmReceipt::Reverted { gas, .. }
+        | EvmReceipt::Halted { gas }
+        | EvmReceipt::Forbidden { gas } => *gas,
+        EvmReceipt::Rejected(_) => 0,
+    }
+}

@@ -1,0 +1,142 @@
+//! Writing, certifying and reverting blocks: one transaction each.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use prefinal_execution::{Block, Committed, Executor, Header, StateCertificate};
+use redb::WriteTransaction;
+
+use super::shared::Tip;
+use super::{Mark, StateStore, StoredTransaction, Written, rows};
+use crate::error::StateError;
+use crate::node::{Fork, NodeId};
+use crate::view::{Delta, Layer, View};
+
+impl<X, C> StateStore<X, C>
+where
+    X: Executor<View = View, Delta = Delta>,
+    X::Transaction: StoredTransaction,
+    C: StateCertificate,
+{
+    /// Writes a block, committed if there is a certificate.
+    pub(super) fn write(
+        &mut self,
+        block: &Block<X::Transaction>,
+        delta: &Delta,
+        certificate: Option<Vec<u8>>,
+    ) -> Result<(), StateError> {
+        let header = block.header;
+        let tip = self.shared.tip()?;
+        if tip.committed.block == header.id {
+            return Ok(());
+        }
+        if self.written.contains_key(&header.id) {
+            return match certificate {
+                Some(certificate) => self.turn_mark(&header, certificate),
+                None => Ok(()),
+            };
+        }
+        let is_next = header.parent == tip.committed.block;
+        match certificate {
+            Some(_) if !is_next => {
+                let committed = tip.committed.block;
+                return Err(StateError::NotNext { block: header.id, committed });
+            }
+            None if !is_next && !self.written.contains_key(&header.parent) => {
+                return Err(StateError::NoParent { block: header.id });
+            }
+            _ => {}
+        }
+        let written = Written { fork: self.free_fork(&header, &tip)?, layer: Arc::clone(&delta.0) };
+        let transactions: Vec<Vec<u8>> =
+            block.transactions().iter().map(StoredTransaction::to_bytes).collect();
+        let mark = match certificate {
+            Some(certificate) => Mark::Committed { block: header.id, certificate },
+            None => Mark::Optimistic(header.id),
+        };
+        let write = self.begin()?;
+        rows::put_block(&write, &delta.0, written.fork, &transactions)?;
+        rows::put_mark(&write, written.place(), &mark)?;
+        commit(write)?;
+        match mark {
+            Mark::Optimistic(_) => {
+                self.written.insert(header.id, written);
+                Ok(())
+            }
+            Mark::Committed { .. } => self.advance(&tip, &written),
+        }
+    }
+
+    pub(super) fn turn_mark(
+        &mut self,
+        block: &Header,
+        certificate: Vec<u8>,
+    ) -> Result<(), StateError> {
+        let tip = self.shared.tip()?;
+        if tip.committed.block == block.id {
+            return Ok(());
+        }
+        let written = self.written.get(&block.id).cloned();
+        let written = written.ok_or(StateError::NoBlock { block: block.id })?;
+        if written.layer.header.parent != tip.committed.block {
+            let committed = tip.committed.block;
+            return Err(StateError::NotNext { block: block.id, committed });
+        }
+        let write = self.begin()?;
+        let mark = Mark::Committed { block: block.id, certificate };
+        rows::put_mark(&write, written.place(), &mark)?;
+        commit(write)?;
+        self.written.remove(&block.id);
+        self.advance(&tip, &written)
+    }
+
+    /// Removes an optimistic block, if it is there.
+    pub(super) fn remove(&mut self, block: &Header) -> Result<(), StateError> {
+        let Some(written) = self.written.get(&block.id).cloned() else {
+            let tip = self.shared.tip()?.committed;
+            return if tip.block == block.id {
+                Err(StateError::Committed { block: block.id })
+            } else {
+                Ok(())
+            };
+        };
+        let write = self.begin()?;
+        rows::remove_block(&write, written.place()).map_err(rows::writing)?;
+        commit(write)?;
+        self.written.remove(&block.id);
+        Ok(())
+    }
+
+    /// The smallest number that no block of this height has.
+    fn free_fork(&self, header: &Header, tip: &Tip) -> Result<Fork, StateError> {
+        let height = header.height;
+        let same = self.written.values().filter(|block| block.layer.header.height == height);
+        let mut used: BTreeSet<Fork> = same.map(|block| block.fork).collect();
+        if height <= tip.committed.height {
+            used.insert(tip.fork(height));
+        }
+        (0..Fork::MAX).find(|fork| !used.contains(fork)).ok_or(StateError::TooManyForks { height })
+    }
+
+    /// A block is committed: from now on views read it from the file.
+    fn advance(&self, tip: &Tip, block: &Written) -> Result<(), StateError> {
+        let Layer { header, roots, root, nodes, .. } = &*block.layer;
+        for (path, node) in nodes {
+            let at = NodeId { height: header.height, path: *path };
+            self.shared.remember(at, block.fork, node);
+        }
+        let mut forks = Arc::clone(&tip.forks);
+        if block.fork != 0 {
+            Arc::make_mut(&mut forks).insert(header.height, block.fork);
+        }
+        let committed = Committed { height: header.height, block: header.id, roots: *roots };
+        self.shared.advance(Tip { committed, root: *root, forks })
+    }
+
+    pub(super) fn begin(&self) -> Result<WriteTransaction, StateError> {
+        self.shared.database.begin_write().map_err(|error| rows::writing(error.into()))
+    }
+}
+
+pub(super) fn commit(write: WriteTransaction) -> Result<(), StateError> {
+    write.commit().map_err(|error| StateError::storage("committed")(error.into()))
+}

@@ -1,0 +1,18 @@
+//! The state, its store, and executors on it, by what they promise.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    reason = "a test fails by panicking"
+)]
+
+mod chain;
+mod crash;
+#[cfg(feature = "evm")]
+mod evm;
+mod proofs;
+mod store;
+mod transfers;
+mod tree;
