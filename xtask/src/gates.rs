@@ -106,7 +106,7 @@ const FUZZ_SECONDS: u32 = 10;
 const EXTRAS: &str = "prefinal-crypto-core/serde,prefinal-crypto-core/interop-ark,\
                       prefinal-crypto-core/interop-blst,prefinal-crypto-core/interop-blstrs,\
                       prefinal-pvss-dkg/parallel,prefinal-node/timelock,prefinal-node/validator,\
-                      prefinal-codes/timelock";
+                      prefinal-codes/timelock,prefinal-state/evm";
 
 /// Conversions to the types of other libraries, which no other feature changes.
 const INTEROP: &str = "interop-ark,interop-blst,interop-blstrs";
