@@ -28,8 +28,9 @@ pub enum Input<X: Executor, C: StateCertificate> {
     /// The engine has ordered the block. Blocks come in the order of their heights; after a restart again
     /// from the first one that is not committed.
     Ordered(Block<X::Transaction>),
-    /// The random value of a slot. Given after the slot's block is ordered; after a restart again for all
-    /// slots whose blocks are not committed.
+    /// The random value of a slot, verified by this node: a wrong value would give wrong roots. Given after
+    /// the slot's block is ordered, on a full node when its validator hands it on; after a restart again for
+    /// all slots whose blocks are not committed.
     Value {
         /// The slot.
         slot: Slot,
@@ -38,7 +39,7 @@ pub enum Input<X: Executor, C: StateCertificate> {
     },
     /// A state certificate that this node has assembled, or has verified.
     Certified(Certified<C>),
-    /// What a validator hands on to full nodes, with a certificate that this node has verified. It stands for
+    /// What a validator hands on to full nodes; this node has verified certificate and value. It stands for
     /// [`Ordered`](Self::Ordered), [`Value`](Self::Value) and [`Certified`](Self::Certified): a block whose
     /// state is certified is ordered.
     Delivered(Box<Delivery<X, C>>),
@@ -85,6 +86,14 @@ pub enum Effect<X: Executor, C: StateCertificate> {
     Vote(Vote),
     /// Hand this proposal on to the full nodes that follow this validator.
     Forward(Block<X::Transaction>),
+    /// Hand the random value of an ordered block on to the full nodes that follow this validator, with what it
+    /// takes to verify it. They run the block's tail while the validators do.
+    ForwardValue {
+        /// The slot of the block.
+        slot: Slot,
+        /// Its value.
+        value: Randomness,
+    },
     /// Hand this committed block on to the full nodes that follow this validator.
     Deliver(Box<Delivery<X, C>>),
     /// The state of this block is certified and durable, and cannot change any more. Clients may be told.
@@ -296,6 +305,7 @@ impl<X: Executor, C: StateCertificate> fmt::Debug for Effect<X, C> {
             Self::Store(job) => f.debug_tuple("Store").field(job).finish(),
             Self::Vote(vote) => f.debug_tuple("Vote").field(vote).finish(),
             Self::Forward(block) => named(f, "Forward", &block.header),
+            Self::ForwardValue { slot, .. } => f.debug_tuple("ForwardValue").field(slot).finish(),
             Self::Deliver(delivery) => named(f, "Deliver", &delivery.block.header),
             Self::Committed(committed) => f.debug_tuple("Committed").field(committed).finish(),
             Self::Refused(refusal) => f.debug_tuple("Refused").field(refusal).finish(),

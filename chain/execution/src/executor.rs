@@ -18,7 +18,7 @@
 //! | rule | why it holds |
 //! |------|--------------|
 //! | no transaction of the head can read a value | [`Executor::head`] gets none: it runs before the value exists |
-//! | nobody chooses or orders transactions by a value | [`Executor::tail`] runs only for a block that is ordered |
+//! | nobody chooses or orders transactions by a value | the value is revealed only when the slot's block is ordered |
 //! | what reads the value is never called by something that could undo it | only what a transaction of the tail calls *first* may read it, and no calls lead to it: not from the head, and not from code of the tail that goes on behind it |
 use std::error::Error;
 use std::fmt::{self, Debug};
@@ -111,7 +111,7 @@ pub trait Executor: Sized + Send + Sync + 'static {
     ) -> Result<Self::Draft, Self::Error>;
 
     /// Executes the transactions of [`Part::Tail`](crate::Part) behind the head, in block order. They may
-    /// read `value`. Called only for blocks that have a tail and are ordered.
+    /// read `value`. Called only for blocks that have a tail.
     ///
     /// # Errors
     /// If this party cannot execute. The pipeline stops.

@@ -150,7 +150,9 @@
 //!
 //! **Randomness.** The part of a block that reads the slot's random value runs behind the rest, when the
 //! block is ordered and the value is known; see [`Executor`]. So the certificate of such a block waits for the
-//! value and for that part, and nothing else does.
+//! value and for that part, and nothing else does. If the value is known with the order and that part takes
+//! `E'`, the latency with all switches on is `E' + max(C, δvv)` on top: full nodes get the value at once and
+//! do the same meanwhile. A child is executed on the state behind that part, so it waits for it.
 //!
 //! **Divergence.** If the committee certifies another state than the one that is here, the pipeline records
 //! both with the certificate and stops; it does not start again from these records.

@@ -276,12 +276,8 @@ impl<X: Executor, C: StateCertificate> Pipeline<X, C> {
 
     fn delivered(&mut self, delivery: Delivery<X, C>) {
         let Delivery { block, value, certified } = delivery;
-        let (height, slot) = (block.header.height, block.header.slot);
+        let slot = block.header.slot;
         self.ordered(block);
-        // The node lacks the blocks before it, and says so. It needs the whole delivery again.
-        if !self.ordered.contains_key(&height) {
-            return;
-        }
         if let Some(value) = value {
             self.value(slot, value);
         }

@@ -4,7 +4,7 @@
 //! ([`Limits`](crate::Limits)).
 use std::mem::replace;
 
-use crate::config::{Record, Role, StateClaim};
+use crate::config::{Config, Record, Role, StateClaim};
 use crate::event::{Effect, Vote};
 use crate::executor::{Execution, Executor};
 use crate::job::{ExecuteJob, StoreCall, StoreJob};
@@ -53,13 +53,23 @@ impl<X: Executor, C: StateCertificate> Pipeline<X, C> {
         self.effect(Effect::Execute(job));
     }
 
-    /// Ours: what reads randomness runs behind the rest of its block, and only if the block is ordered.
+    /// Ours: what reads randomness runs behind the rest of its block, when the block is ordered. A full node
+    /// hears of the order with the certificate only, but a value that it has verified exists only because
+    /// some block of the slot is ordered. If it is another one than this proposal, the work is in vain.
     fn execute_tail(&mut self, place: Place) {
-        let Some(entry) = self.tree.get_mut(place).filter(|entry| entry.ordered) else { return };
-        let Some(value) = self.values.get(&entry.block.header.slot).copied() else { return };
+        let Config { role, switches, .. } = self.config;
+        let Some(entry) = self.tree.get_mut(place) else { return };
+        let slot = entry.block.header.slot;
+        let Some(value) = self.values.get(&slot).copied() else { return };
+        if role == Role::Validator && !entry.ordered {
+            return;
+        }
         match replace(&mut entry.progress, Progress::Tail) {
             Progress::Draft(draft) => {
                 let job = ExecuteJob::tail(entry.block.clone(), draft, value);
+                if role == Role::Validator && switches.opt_execute {
+                    self.effect(Effect::ForwardValue { slot, value });
+                }
                 self.effect(Effect::Execute(job));
             }
             other => entry.progress = other,

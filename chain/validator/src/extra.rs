@@ -4,7 +4,10 @@
 //! the first value of the first epoch, and are handed over at every change of epoch.
 use ::prefinal_beacon::epochs::Epochs;
 use ::prefinal_beacon::stack::{Channel, Channels, OneOf, Record};
-use ::prefinal_beacon::{Binding, Config, Finality, Life, Limits, MultiSig, Paths, Sharing};
+use ::prefinal_beacon::{
+    Binding, Config, Finality, Life, Limits, MultiSig, Paths, Scheme, Sharing, StateSig,
+};
+use prefinal_crypto_core::bls::{MinSig, min_sig};
 use prefinal_crypto_core::certificate::{Elector, Electorate};
 use prefinal_engine::Quorum;
 use prefinal_protocol::Slot;
@@ -59,8 +62,20 @@ impl ExtraChannels for () {
     }
 }
 
-/// Certificates on the value of each slot, in front of the channels of `L`.
-impl<L: ExtraChannels> ExtraChannels for (MultiSig, L) {
+/// A channel that signs with the certifiers' keys. A list has at most one, for a key has one purpose.
+pub trait Certifying:
+    Scheme<Committee = Electorate<MinSig>, Secret = min_sig::SecretKey>
+{
+}
+
+/// On the value of each slot.
+impl Certifying for MultiSig {}
+/// On the state that each slot's block leaves. The host gives the state's root as
+/// [`Input::Beside`](crate::participant::Input::Beside).
+impl Certifying for StateSig {}
+
+/// Certificates in front of the channels of `L`.
+impl<C: Certifying, L: ExtraChannels> ExtraChannels for (C, L) {
     fn begin(
         basis: &Basis<'_>,
         channel: Channel,
@@ -68,18 +83,18 @@ impl<L: ExtraChannels> ExtraChannels for (MultiSig, L) {
     ) -> Result<Self::Epochs, HaltError> {
         let own = records.iter().filter(|record| record.channel == channel);
         let own: Vec<_> = own.map(|record| record.record).collect();
-        let epochs = Epochs::new([certificates(basis)?], &own)?;
+        let epochs = Epochs::new([certificates::<C>(basis)?], &own)?;
         Ok((Some(epochs), L::begin(basis, channel.next(), records)?))
     }
 
     fn next(basis: &Basis<'_>) -> Result<Vec<Self::Config>, HaltError> {
         let rest = L::next(basis)?.into_iter().map(OneOf::Rest);
-        Ok(std::iter::once(OneOf::First(certificates(basis)?)).chain(rest).collect())
+        Ok(std::iter::once(OneOf::First(certificates::<C>(basis)?)).chain(rest).collect())
     }
 }
 
 /// The configuration of certificates: signed with the vote, on the value that the vote is for.
-fn certificates(basis: &Basis<'_>) -> Result<Config<MultiSig>, HaltError> {
+fn certificates<C: Certifying>(basis: &Basis<'_>) -> Result<Config<C>, HaltError> {
     let Basis { setup, identity, first, life, fast_attempt, quorum } = *basis;
     let stakes: Vec<_> = setup.members.iter().map(|member| member.stake).collect();
     let electors = setup.certifiers.iter().zip(&stakes);

@@ -558,6 +558,9 @@ impl<S: KeyedScheme, L: ExtraChannels> Machine for Participant<S, L> {
             Input::Switch(_) => {
                 self.note(Event::Refused("no keys yet: there is nothing to switch".to_owned()));
             }
+            Input::Beside(input) => {
+                self.beacons.tell(now, stack::Input::Of(OneOf::Rest(input)));
+            }
             Input::Checked(verdict) => self.checked(now, verdict),
             Input::Tick => self.beacons.tell(now, stack::Input::All(stack::Event::Tick)),
         }

@@ -307,7 +307,10 @@ impl Member {
                 self.out(Wants::Note(Seen::Committed(one.block, one.roots)));
             }
             Effect::Stopped(stop) => self.out(Wants::Note(Seen::Stopped(stop.to_string()))),
-            Effect::Forward(_) | Effect::Deliver(_) | Effect::Refused(_) => {}
+            Effect::Forward(_)
+            | Effect::ForwardValue { .. }
+            | Effect::Deliver(_)
+            | Effect::Refused(_) => {}
         }
     }
 }
@@ -379,7 +382,8 @@ pub(crate) struct Committee {
 
 impl Committee {
     fn ledger(&self, seat: Seat) -> Ledger {
-        Ledger { fault: u64::from(self.faulty.contains(&seat.get())) }
+        let fault = u64::from(self.faulty.contains(&seat.get()));
+        Ledger { fault, ..Ledger::default() }
     }
 }
 

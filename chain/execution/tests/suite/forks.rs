@@ -44,6 +44,35 @@ fn the_ordered_fork_goes_on_and_the_executed_one_is_reverted_children_first() {
 }
 
 #[test]
+fn what_builds_on_a_lost_fork_is_lost_with_it() {
+    let [one, other, child_of_one, _] = proposals();
+    let mut bench = Bench::new(validator(Switches::ON));
+    let grandchild = block(5, id(3), 3, vec![pay(5, 5)]);
+    for block in [&one, &child_of_one, &grandchild, &other] {
+        bench.give(Input::Proposed(block.clone()));
+    }
+    assert_eq!(optimistic(&bench.disk), [id(1), id(2), id(3), id(5)].into());
+    bench.give(Input::Ordered(other));
+    assert_eq!(optimistic(&bench.disk), [id(2)].into());
+}
+
+/// Children of blocks that never arrived, at a height where another block's children come next.
+#[test]
+fn children_of_unknown_blocks_give_up_their_room_when_the_height_is_ordered() {
+    let config = validator(Switches::ON);
+    let [one, _, child_of_one, _] = proposals();
+    let mut bench = Bench::new(config);
+    for slot in 1..=u8::try_from(config.limits.proposals).unwrap() {
+        let mut stray = block(100 + slot, id(99), 2, vec![]);
+        stray.header.slot = prefinal_protocol::Slot::new(slot.into());
+        bench.give(Input::Proposed(stray));
+    }
+    bench.give(Input::Ordered(one));
+    bench.give(Input::Proposed(child_of_one));
+    assert_eq!(unkept(&bench), []);
+}
+
+#[test]
 fn a_block_that_is_being_written_is_reverted_when_it_is_written() {
     let [one, other, ..] = proposals();
     let mut bench = Bench::new(validator(Switches::ON));
@@ -57,6 +86,52 @@ fn a_block_that_is_being_written_is_reverted_when_it_is_written() {
     while bench.work() {}
     assert_eq!(optimistic(&bench.disk), [id(2)].into());
     assert_eq!(bench.disk.content().calls.last(), Some(&("revert", id(1))));
+}
+
+fn stores(bench: &Bench) -> usize {
+    bench.jobs.iter().filter(|job| matches!(job, Job::Store(_))).count()
+}
+
+#[test]
+fn a_block_is_written_after_its_parent() {
+    let [one, _, child_of_one, _] = proposals();
+    let mut bench = Bench::new(validator(Switches::ON));
+    bench.hold(Input::Proposed(one));
+    bench.hold(Input::Proposed(child_of_one));
+    assert!(bench.work(), "the parent is executed");
+    let write = bench.jobs.pop_back().unwrap();
+    assert!(matches!(write, Job::Store(_)), "and being written");
+    assert!(bench.work(), "the child is executed");
+    assert_eq!(stores(&bench), 0, "and not written yet");
+    bench.jobs.push_back(write);
+    while bench.work() {}
+    assert_eq!(optimistic(&bench.disk), [id(1), id(3)].into());
+}
+
+/// A proposal made room and is ordered after all, while the store is still about to forget it.
+#[test]
+fn a_block_that_comes_back_is_written_after_its_revert() {
+    let config = validator(Switches::ON);
+    let [one, ..] = proposals();
+    let mut bench = Bench::new(config);
+    bench.give(Input::Proposed(one.clone()));
+    let most = u8::try_from(config.limits.proposals).unwrap();
+    for slot in 1..=most {
+        let mut earlier = block(100 + slot, id(99), 2, vec![]);
+        earlier.header.slot = prefinal_protocol::Slot::new(slot.into());
+        bench.hold(Input::Proposed(earlier));
+    }
+    assert_eq!(unkept(&bench), [(id(1), Unkept::Evicted)]);
+    let revert = bench.jobs.pop_front().unwrap();
+    bench.hold(Input::Ordered(one.clone()));
+    assert!(bench.work(), "it is executed again");
+    assert_eq!(stores(&bench), 0);
+    bench.give(certified(&one, computed(&[(&one, None)])));
+    assert_eq!(stores(&bench), 0);
+    bench.jobs.push_back(revert);
+    while bench.work() {}
+    assert_eq!(bench.committed().len(), 1);
+    assert!(optimistic(&bench.disk).is_empty());
 }
 
 /// In every setting all nodes come to the same chain, whatever was proposed beside it.

@@ -119,8 +119,8 @@ fn the_gain_of_corollary_4_4_is_five_delays_or_more() {
     });
 }
 
-/// The value is there with the order. From then on only the tail, its certify votes and its writing remain,
-/// twice where full nodes repeat them. The head hides behind consensus as it does otherwise.
+/// The value is there with the order. From then on only the tail remains, and writing beside the certify votes.
+/// The head hides behind consensus as it does otherwise; full nodes get the value at once.
 #[test]
 fn a_block_that_reads_randomness_waits_for_its_tail_alone() {
     for (execute, write) in [(20_000_033, 7), (20_000_033, 30_000_041), (45_000_051, 80_000_057)] {
@@ -134,9 +134,7 @@ fn a_block_that_reads_randomness_waits_for_its_tail_alone() {
         let entries = vec![draw(3), pay(1, 5)];
         let got = latency(delays, Switches::ON, entries);
         let got = i64::try_from(got.as_nanos()).unwrap();
-        // Validators: order, tail, then writing beside the certify votes. The full node learns the value with
-        // the certificate, so it repeats tail and writing.
-        let expected = FLOOR + execute + write.max(VALIDATORS) + execute + write;
+        let expected = FLOOR + execute + write.max(VALIDATORS);
         assert_eq!(got, expected, "E {execute}, C {write}");
     }
 }

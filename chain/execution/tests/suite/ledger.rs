@@ -1,6 +1,5 @@
 //! A small executor and a small disk: accounts with balances, and a lottery.
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -60,7 +59,13 @@ pub(crate) struct Draft {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) fault: u64,
+    /// It cannot execute at all.
+    pub(crate) broken: bool,
 }
+
+#[derive(Debug, thiserror::Error)]
+#[error("no memory")]
+pub(crate) struct Broken;
 
 impl Ledger {
     fn run(
@@ -122,9 +127,12 @@ impl Executor for Ledger {
     type View = Arc<State>;
     type Draft = Draft;
     type Delta = Arc<State>;
-    type Error = Infallible;
+    type Error = Broken;
 
-    fn head(&self, parent: &Arc<State>, block: &Block<Entry>) -> Result<Draft, Infallible> {
+    fn head(&self, parent: &Arc<State>, block: &Block<Entry>) -> Result<Draft, Broken> {
+        if self.broken {
+            return Err(Broken);
+        }
         let mut draft = Draft { state: State::clone(parent), receipts: BTreeMap::new() };
         self.run(&mut draft, entries(block, Part::Head), None);
         Ok(draft)
@@ -135,12 +143,12 @@ impl Executor for Ledger {
         mut draft: Draft,
         block: &Block<Entry>,
         value: Randomness,
-    ) -> Result<Draft, Infallible> {
+    ) -> Result<Draft, Broken> {
         self.run(&mut draft, entries(block, Part::Tail), Some(value));
         Ok(draft)
     }
 
-    fn seal(&self, draft: Draft, _: &Block<Entry>) -> Result<Execution<Self>, Infallible> {
+    fn seal(&self, draft: Draft, _: &Block<Entry>) -> Result<Execution<Self>, Broken> {
         let roots = roots(&draft.state, &draft.receipts);
         let view = Arc::new(draft.state);
         Ok(Execution { roots, view: Arc::clone(&view), delta: view })
@@ -162,6 +170,8 @@ pub(crate) struct Content<C> {
     /// All blocks that were ever committed, with their certificates.
     pub(crate) chain: Vec<(Header, Roots, C)>,
     pub(crate) calls: Vec<(&'static str, BlockId)>,
+    /// Every call fails from now on.
+    pub(crate) full: bool,
 }
 
 /// A disk that outlives the process, and refuses what would break it.
@@ -179,6 +189,7 @@ impl<C> Disk<C> {
             optimistic: BTreeMap::new(),
             chain: Vec::new(),
             calls: Vec::new(),
+            full: false,
         })))
     }
 
@@ -188,6 +199,11 @@ impl<C> Disk<C> {
 }
 
 impl<C> Content<C> {
+    fn begin(&mut self, call: &'static str, block: BlockId) -> Result<(), DiskError> {
+        self.calls.push((call, block));
+        if self.full { Err(DiskError::Full) } else { Ok(()) }
+    }
+
     fn holds(&self, block: BlockId) -> bool {
         block == self.committed.block || self.optimistic.contains_key(&block)
     }
@@ -201,6 +217,8 @@ pub(crate) enum DiskError {
     NotNext,
     #[error("a child is written")]
     HasChild,
+    #[error("no room")]
+    Full,
 }
 
 impl<C: StateCertificate> Store for Disk<C> {
@@ -215,7 +233,7 @@ impl<C: StateCertificate> Store for Disk<C> {
     ) -> Result<(), DiskError> {
         let mut content = self.content();
         let header = block.header;
-        content.calls.push(("write", header.id));
+        content.begin("write", header.id)?;
         if !content.holds(header.parent) {
             return Err(DiskError::NoParent);
         }
@@ -226,7 +244,7 @@ impl<C: StateCertificate> Store for Disk<C> {
 
     fn certify(&mut self, block: &Header, certificate: &C) -> Result<(), DiskError> {
         let mut content = self.content();
-        content.calls.push(("certify", block.id));
+        content.begin("certify", block.id)?;
         if block.parent != content.committed.block {
             return Err(DiskError::NotNext);
         }
@@ -239,7 +257,7 @@ impl<C: StateCertificate> Store for Disk<C> {
 
     fn revert(&mut self, block: &Header) -> Result<(), DiskError> {
         let mut content = self.content();
-        content.calls.push(("revert", block.id));
+        content.begin("revert", block.id)?;
         if content.optimistic.values().any(|(child, ..)| child.header.parent == block.id) {
             return Err(DiskError::HasChild);
         }

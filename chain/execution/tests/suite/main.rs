@@ -12,6 +12,7 @@ mod certificates;
 mod committee;
 mod crashes;
 mod divergence;
+mod failures;
 mod forks;
 mod latency;
 mod ledger;

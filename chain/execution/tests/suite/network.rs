@@ -14,7 +14,7 @@ use prefinal_execution::{
     BlockId, Certified, Config, Delivery, Effect, ExecuteJob, Input, Limits, Past, Pipeline,
     Randomness, Record, Role, StateClaim, Store, StoreCall, StoreJob, Switches,
 };
-use prefinal_protocol::{Instant, Machine, Output, Recipient, View};
+use prefinal_protocol::{Instant, Machine, Output, Recipient, Slot, View};
 use prefinal_sim::{
     Geography, Host, Jitter, Network, Placement, Seat, Setup, Simulation, Step, Stop,
 };
@@ -48,6 +48,7 @@ pub(crate) enum Message {
     OrderVote,
     CertifyVote(StateClaim),
     Proposed(Block),
+    Value(Slot, Randomness),
     Deliver(Box<Delivery<Ledger, Signers>>),
     Confirmed,
 }
@@ -141,6 +142,7 @@ impl Node {
                 }
             }
             Message::Proposed(block) => self.pipeline(now, Input::Proposed(block)),
+            Message::Value(slot, value) => self.pipeline(now, Input::Value { slot, value }),
             Message::Deliver(delivery) => self.pipeline(now, Input::Delivered(delivery)),
             Message::Confirmed => self.outputs.push_back(Output::Do(NodeEffect::Confirmed)),
         }
@@ -178,7 +180,13 @@ impl Node {
             Effect::Committed(_) if self.seat == FULL_NODE => {
                 self.send(Recipient::One(CLIENT), Message::Confirmed);
             }
-            Effect::Forward(_) | Effect::Deliver(_) | Effect::Committed(_) => {}
+            Effect::ForwardValue { slot, value } if self.seat == FOLLOWED => {
+                self.send(full_nodes, Message::Value(slot, value));
+            }
+            Effect::Forward(_)
+            | Effect::ForwardValue { .. }
+            | Effect::Deliver(_)
+            | Effect::Committed(_) => {}
             Effect::Refused(refusal) => panic!("{}: {refusal}", self.seat),
             Effect::Stopped(stop) => panic!("{}: {stop}", self.seat),
         }

@@ -1,7 +1,7 @@
 //! Blocks with transactions that read the slot's random value.
-use prefinal_execution::{Effect, Input, Part, Randomness, Switches};
+use prefinal_execution::{Config, Delivery, Effect, Input, Part, Randomness, Role, Switches};
 
-use crate::bench::{Bench, Job, certified, prefinalized, validator, value};
+use crate::bench::{Bench, Job, certificate, certified, prefinalized, validator, value};
 use crate::ledger::{Call, Entry, GENESIS, block, computed, draw, id, optimistic, pay};
 
 const VALUE: Randomness = Randomness::new([9; 32]);
@@ -73,6 +73,27 @@ fn a_proposal_that_is_not_ordered_never_sees_a_value() {
         })
         .collect();
     assert_eq!(tails, [(id(2), Part::Tail)]);
+}
+
+/// A full node learns the order with the certificate, but the value before: it is at work meanwhile, and a
+/// proposal that is not ordered after all leaves nothing.
+#[test]
+fn a_full_node_runs_the_tail_when_it_has_the_value() {
+    let config = Config { role: Role::FullNode, ..validator(Switches::ON) };
+    let [one, other] = [1, 2].map(|name| block(name, GENESIS, 1, vec![draw(name)]));
+    let mut bench = Bench::new(config);
+    bench.give(Input::Proposed(one.clone()));
+    bench.give(Input::Proposed(other.clone()));
+    bench.give(value(10, 9));
+    assert_eq!(optimistic(&bench.disk), [id(1), id(2)].into());
+    let roots = computed(&[(&other, Some(VALUE))]);
+    let certified = certificate(other.header.height, id(2), roots);
+    let delivery = Delivery { block: other, value: Some(VALUE), certified };
+    bench.give(Input::Delivered(Box::new(delivery)));
+    assert_eq!(bench.committed().len(), 1);
+    assert!(optimistic(&bench.disk).is_empty());
+    let calls = bench.disk.content().calls.clone();
+    assert_eq!(calls[2..], [("certify", id(2)), ("revert", id(1))], "nothing is written again");
 }
 
 /// The children of a block with a tail build on its state, so they wait for it.

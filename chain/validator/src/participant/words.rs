@@ -91,6 +91,8 @@ pub enum Input<S: KeyedScheme, L: ExtraChannels = ()> {
     /// The kill switch: from a slot on, nothing leaves, or the slow path alone, or everything again. It is
     /// refused before there are keys. See [`prefinal_beacon::Input::Switch`].
     Switch(Switch),
+    /// An input for one of the other channels, for example a slot's content.
+    Beside(L::Input),
     /// A job that was asked for has ended.
     Checked(Verdict<S, L>),
     /// The time of `wake_at` has come.

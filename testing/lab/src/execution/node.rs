@@ -168,7 +168,8 @@ impl Node {
                 self.votes.retain(|height, _| *height > committed.height);
                 self.want(Wants::Note(committed.height, Event::Committed));
             }
-            Effect::Refused(_) | Effect::Stopped(_) => {}
+            // No transfer reads a value.
+            Effect::ForwardValue { .. } | Effect::Refused(_) | Effect::Stopped(_) => {}
         }
     }
 
