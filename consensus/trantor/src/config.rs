@@ -115,6 +115,18 @@ impl Config {
 }
 
 impl Config {
+    /// Checks what does not depend on the committee.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        let got = self.max_block_bytes;
+        if self.timeout.is_zero() {
+            return Err(ConfigError::Timeout);
+        }
+        if got == 0 || u32::try_from(got).is_err() {
+            return Err(ConfigError::BlockBytes { got });
+        }
+        Ok(())
+    }
+
     /// The limits of batches: one is no larger than a block.
     pub(crate) fn batch_limits(&self) -> BatchLimits {
         BatchLimits {
