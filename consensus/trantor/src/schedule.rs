@@ -10,7 +10,7 @@
 //! epoch is not as slow as its slowest leader for long, and a leader that was only cut off comes back.
 //! All parties see the same heights skipped, so they have the same leaders without a message.
 //!
-//! **Epochs overlap.** The leaders of an epoch are known when the one before it begins, so the window of open
+//! **Epochs may overlap.** Then the leaders of an epoch are known when the one before it begins, so the window of open
 //! heights reaches over the border and nothing waits there. A leader that fails leads the following epoch
 //! nevertheless, and is left out after that. Under a [`Replica`](crate::Replica) epochs come one by one, for
 //! the next may have another committee.
