@@ -16,7 +16,7 @@ use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value, View};
 use crate::batch::{BatchId, BatchLabel};
 use crate::block::{Body, Transaction};
 use crate::certificate::{Stage, VoteCertificate};
-use crate::config::{Config, ConfigError, Epochs, Leaders, OwnBatches, Replicas};
+use crate::config::{Config, ConfigError, Leaders, OwnBatches, Replicas};
 use crate::fault::{Contradiction, Fault};
 use crate::fetch::Fetch;
 use crate::job::{Asks, Claim, Fingerprint, Job, Verdict, Work};
@@ -243,6 +243,7 @@ impl Trantor {
         secret: SecretKey,
         records: Records,
     ) -> Result<Self, ConfigError> {
+        config.check()?;
         let limits = config.batch_limits();
         let Config { me, timeout, pace, fetch_after, max_block_bytes, leaders, .. } = config;
         let Config { epochs, own_batches, .. } = config;
@@ -251,19 +252,7 @@ impl Trantor {
         if *member.key.get() != secret.public_key() {
             return Err(ConfigError::WrongKey { me });
         }
-        if timeout.is_zero() {
-            return Err(ConfigError::Timeout);
-        }
-        if max_block_bytes == 0 || u32::try_from(max_block_bytes).is_err() {
-            return Err(ConfigError::BlockBytes { got: max_block_bytes });
-        }
-        let schedule = records.schedule.unwrap_or_else(|| {
-            let schedule = Schedule::new(&committee);
-            match epochs {
-                Epochs::Overlapping => schedule.overlapping(&committee),
-                Epochs::OneByOne => schedule,
-            }
-        });
+        let schedule = records.schedule.unwrap_or_else(|| Schedule::begin(epochs, &committee));
         let first = schedule.first();
         let mut engine = Self {
             me,

@@ -2,10 +2,10 @@
 //!
 //! Every party spreads its transactions in batches, and gets a certificate when more than a third of the
 //! stake has stored one. The heights of an epoch are dealt out to its leaders. Each leader proposes
-//! certificates, and its own batches as they leave, in the first view of its heights, several at a time, so a
-//! slow leader does not hold the others up. A block is prefinalized after two message delays and final after three. If a leader fails,
-//! the others skip its height in a later view, and it leads none in the next epochs. Stake is counted
-//! exactly, and signatures are BLS multi-signatures.
+//! certificates, and with [`OwnBatches::AtOnce`] its own batches as they leave, in the first view of its
+//! heights, several at a time, so a slow leader does not hold the others up. A block is prefinalized after two
+//! message delays and final after three. If a leader fails, the others skip its height in a later view, and it
+//! leads none in the next epochs. Stake is counted exactly, and signatures are BLS multi-signatures.
 //!
 //! | module        | what it holds                                                 |
 //! |---------------|---------------------------------------------------------------|
@@ -66,8 +66,8 @@
 //!
 //! After [Trantor](https://arxiv.org/abs/2308.15849), [ISS](https://arxiv.org/abs/2203.05681) and
 //! [PBFT](https://pmg.csail.mit.edu/papers/osdi99.pdf). Differences: view changes by height; a leader's own
-//! batch needs no certificate, for those that prepare its block have stored it; the leaders of an epoch are
-//! known an epoch before, so no height waits at the border; certificates
+//! batch may go without a certificate, for those that prepare its block have stored it; the leaders of an epoch
+//! may be known an epoch before, so that no height waits at the border; certificates
 //! are multi-signatures, so a new view carries one certificate for its quorum and one prepared
 //! certificate in place of all messages; a batch has a last height, so that nobody must keep it for ever;
 //! a missing batch is asked for at one of its signers, then at more of them.

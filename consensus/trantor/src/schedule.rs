@@ -10,7 +10,7 @@
 //! epoch is not as slow as its slowest leader for long, and a leader that was only cut off comes back.
 //! All parties see the same heights skipped, so they have the same leaders without a message.
 //!
-//! **Epochs overlap.** The leaders of an epoch are known when the one before it begins, so the window of open
+//! **Epochs may overlap.** Then the leaders of an epoch are known when the one before it begins, so the window of open
 //! heights reaches over the border and nothing waits there. A leader that fails leads the following epoch
 //! nevertheless, and is left out after that. Under a [`Replica`](crate::Replica) epochs come one by one, for
 //! the next may have another committee.
@@ -22,7 +22,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::{Slot, View};
 
-use crate::config::Replicas;
+use crate::config::{Epochs, Replicas};
 
 /// Heights of a segment.
 pub const SEGMENT: u64 = 4;
@@ -66,8 +66,15 @@ impl Schedule {
         Self { epoch: 0, first, leaders, following: None, penalties }
     }
 
+    /// The first epoch of a chain whose committee stays as it is.
+    pub(crate) fn begin(epochs: Epochs, committee: &Replicas) -> Self {
+        match epochs {
+            Epochs::Overlapping => Self::new(committee).overlapping(committee),
+            Epochs::OneByOne => Self::new(committee),
+        }
+    }
+
     /// The same epoch, with the leaders of the next one fixed.
-    #[must_use]
     pub(crate) fn overlapping(mut self, committee: &Replicas) -> Self {
         self.following = Some(self.leaders_of(self.epoch.saturating_add(1), committee));
         self

@@ -49,7 +49,7 @@ pub(super) struct LoadOptions {
         default_values_t = [400, 800])]
     batch_timeout: Vec<u64>,
     /// Time from one proposal to the next, over all leaders, in milliseconds
-    #[arg(long, value_name = "MS", requires = "load", default_value_t = 10)]
+    #[arg(long, value_name = "MS", requires = "load", default_value_t = 3)]
     pause: u64,
     /// Virtual seconds that are counted
     #[arg(long, requires = "load", default_value_t = 10,
