@@ -74,7 +74,7 @@ fn replicas_play_without_a_function() {
     let output = campaign(&["--engine", "replica", "--executions", "2"]);
     assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
     for unused in [["--function", "bls"], ["--without-rule", "2"], ["--epochs", "2"]] {
-        let output = campaign(&[&["--engine", "replica"], &unused[..]].concat());
+        let output = campaign(&[["--engine", "replica"], unused].concat());
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{unused:?}: {said}");
         assert!(said.contains(unused[0]), "{said}");

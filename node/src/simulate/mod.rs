@@ -168,7 +168,7 @@ impl Options {
         let unused = match (function, self.without_rule, self.changes.epochs()) {
             (true, ..) => "--function",
             (_, Some(_), _) => "--without-rule",
-            (.., 2..) => "--epochs",
+            (_, _, epochs) if epochs > 1 => "--epochs",
             _ => return Ok(()),
         };
         let why = format!("{unused}: --engine replica has an application in place of a function");
