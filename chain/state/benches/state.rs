@@ -10,8 +10,9 @@
 //! | `block`      | all of it                                                                 |
 //! | `proof`      | 1000 rows of the state, each with its proof                               |
 //!
-//! And the same `execute`, `write` and `block` for EVM transfers. Threads: as many as `RAYON_NUM_THREADS` says. At
-//! the end, on standard error: bytes and syncs of a write and of a mark.
+//! And the same `execute`, `write` and `block` for EVM transfers. All rows are
+//! processor time of the whole process, so other programs and the disk do not matter. On standard error: bytes,
+//! syncs and time by the wall of a write and of a mark.
 #![expect(clippy::unwrap_used, reason = "a bench that cannot be set up must not give figures")]
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -21,11 +22,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{Criterion, Throughput};
 use ed25519_consensus::{SigningKey, VerificationKeyBytes, batch};
 use prefinal_execution::{Block, BlockId, Execution, Executor, Header, Height, Store};
 use prefinal_protocol::{ChainId, Slot};
-use prefinal_state::evm::{self, Envelope, Evm, EvmRules, SignedEnvelope, Target, U256, sender};
+use prefinal_rows::Clock;
+use prefinal_state::evm::{
+    self, Envelope, Evm, EvmRules, SignedEnvelope, Target, U256, address_of,
+};
 use prefinal_state::transfers::{
     AccountId, Action, Amount, Nonce, SignedTransfer, Transfer, Transfers, genesis_rows,
 };
@@ -146,7 +151,7 @@ where
         self.store.prune(Height::new(self.height.saturating_sub(10)), 10).unwrap();
     }
 
-    fn rows(&mut self, criterion: &mut Criterion, name: &str) {
+    fn rows(&mut self, criterion: &mut Bench, name: &str) {
         let mut group = criterion.benchmark_group(name);
         group.throughput(Throughput::Elements(TRANSACTIONS)).sample_size(20);
         group.bench_function("execute", |bencher| {
@@ -167,11 +172,11 @@ where
                 let mut spent = Duration::ZERO;
                 for _ in 0..times {
                     let block = self.next();
-                    let start = now();
+                    let start = ProcessorTime.start();
                     let execution = self.execute(&block);
                     self.store.write_optimistic(&block, &execution).unwrap();
                     self.store.certify(&block.header, &vec![5; 192]).unwrap();
-                    spent += start.elapsed();
+                    spent += ProcessorTime.end(start);
                     let to = Height::new(self.height.saturating_sub(10));
                     self.store.prune(to, 10).unwrap();
                 }
@@ -190,18 +195,49 @@ where
         for _ in 0..times {
             let block = self.next();
             let execution = self.execute(&block);
-            let start = now();
+            let start = ProcessorTime.start();
             act(self, &block, &execution);
-            spent += start.elapsed();
+            spent += ProcessorTime.end(start);
             self.certify(&block);
         }
         spent
     }
 }
 
-#[expect(clippy::disallowed_types, reason = "a bench looks at a clock")]
-fn now() -> std::time::Instant {
-    std::time::Instant::now()
+/// A clock of the process's own computing time, all threads together.
+#[derive(Clone, Copy, Debug)]
+struct ProcessorTime;
+
+type Bench = Criterion<ProcessorTime>;
+
+impl Measurement for ProcessorTime {
+    type Intermediate = Duration;
+    type Value = Duration;
+
+    fn start(&self) -> Duration {
+        Clock::Process.now()
+    }
+
+    fn end(&self, start: Duration) -> Duration {
+        self.start() - start
+    }
+
+    fn add(&self, a: &Duration, b: &Duration) -> Duration {
+        *a + *b
+    }
+
+    fn zero(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    #[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "a bench rounds")]
+    fn to_f64(&self, value: &Duration) -> f64 {
+        value.as_nanos() as f64
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        WallTime.formatter()
+    }
 }
 
 fn transfer(sender: u64, receiver: u64, nonce: u64) -> SignedTransfer {
@@ -225,13 +261,13 @@ fn envelope(from: u64, to: u64, nonce: u64) -> SignedEnvelope {
         gas_limit: 21_000,
         most_gas_price: 1,
         value: U256::from(10),
-        target: Target::Call(sender(&public(to))),
+        target: Target::Call(address_of(&public(to))),
         input: evm::Bytes::new(),
     };
     envelope.sign(CHAIN, &key(from)).unwrap()
 }
 
-fn transfers(criterion: &mut Criterion) {
+fn transfers(criterion: &mut Bench) {
     let balances: BTreeMap<AccountId, Amount> = (0..ACCOUNTS)
         .map(|number| (AccountId::new(public(number)), Amount::new(1_000_000)))
         .collect();
@@ -244,7 +280,7 @@ fn transfers(criterion: &mut Criterion) {
     report(&mut chain, "transfers");
 }
 
-fn signatures(criterion: &mut Criterion) {
+fn signatures(criterion: &mut Bench) {
     let mut group = criterion.benchmark_group("transfers");
     group.throughput(Throughput::Elements(TRANSACTIONS)).sample_size(20);
     group.bench_function("signatures", |bencher| {
@@ -268,7 +304,7 @@ fn signatures(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn parts(criterion: &mut Criterion, chain: &mut Chain<Transfers>) {
+fn parts(criterion: &mut Bench, chain: &mut Chain<Transfers>) {
     let mut group = criterion.benchmark_group("transfers");
     group.throughput(Throughput::Elements(TRANSACTIONS)).sample_size(20);
     group.bench_function("tree", |bencher| {
@@ -289,9 +325,9 @@ fn parts(criterion: &mut Criterion, chain: &mut Chain<Transfers>) {
                 let block = chain.next();
                 let execution = chain.execute(&block);
                 chain.store.write_optimistic(&block, &execution).unwrap();
-                let start = now();
+                let start = ProcessorTime.start();
                 chain.store.certify(&block.header, &vec![5; 192]).unwrap();
-                spent += start.elapsed();
+                spent += ProcessorTime.end(start);
                 let to = Height::new(chain.height.saturating_sub(10));
                 chain.store.prune(to, 10).unwrap();
             }
@@ -318,25 +354,32 @@ where
 {
     let counts = Arc::clone(&chain.counts);
     let count = || (counts.bytes.load(Ordering::Relaxed), counts.syncs.load(Ordering::Relaxed));
-    let block = chain.next();
-    let execution = chain.execute(&block);
-    let before = count();
-    chain.store.write_optimistic(&block, &execution).unwrap();
-    let written = count();
-    chain.store.certify(&block.header, &vec![5; 192]).unwrap();
-    let marked = count();
-    eprintln!(
-        "{name}: a write takes {} bytes and {} syncs, a mark {} bytes and {} syncs",
-        written.0 - before.0,
-        written.1 - before.1,
-        marked.0 - written.0,
-        marked.1 - written.1,
-    );
+    let (mut writes, mut marks) = (Vec::new(), Vec::new());
+    for _ in 0..20 {
+        let block = chain.next();
+        let execution = chain.execute(&block);
+        let before = (count(), Clock::Wall.now());
+        chain.store.write_optimistic(&block, &execution).unwrap();
+        let written = (count(), Clock::Wall.now());
+        chain.store.certify(&block.header, &vec![5; 192]).unwrap();
+        let marked = (count(), Clock::Wall.now());
+        for (rows, from, to) in [(&mut writes, before, written), (&mut marks, written, marked)] {
+            rows.push((to.1 - from.1, to.0.0 - from.0.0, to.0.1 - from.0.1));
+        }
+    }
+    for (what, rows) in [("write", &mut writes), ("mark", &mut marks)] {
+        rows.sort_unstable();
+        let (least, middle) = (rows.first().unwrap(), rows.get(10).unwrap());
+        eprintln!(
+            "{name}: a {what} takes {} bytes, {} syncs, {:?} at least and {:?} in the middle",
+            middle.1, middle.2, least.0, middle.0,
+        );
+    }
 }
 
-fn evm_transfers(criterion: &mut Criterion) {
+fn evm_transfers(criterion: &mut Bench) {
     let balances: BTreeMap<_, _> = (0..ACCOUNTS)
-        .map(|number| (sender(&public(number)), U256::from(1_000_000_000_u64)))
+        .map(|number| (address_of(&public(number)), U256::from(1_000_000_000_u64)))
         .collect();
     let genesis = Genesis { block: BlockId::new([0; 32]), rows: evm::genesis_rows(&balances) };
     let mut chain = Chain::new(Evm::new(RULES), &genesis, envelope);
@@ -371,7 +414,7 @@ impl rand_core_for_ed25519::RngCore for Counter {
 impl rand_core_for_ed25519::CryptoRng for Counter {}
 
 fn main() {
-    let mut criterion = Criterion::default().configure_from_args();
+    let mut criterion = Criterion::default().with_measurement(ProcessorTime).configure_from_args();
     transfers(&mut criterion);
     evm_transfers(&mut criterion);
     criterion.final_summary();

@@ -12,6 +12,7 @@
 //!
 //! A view stays readable, whatever is certified, reverted or pruned meanwhile: it holds its layers and a
 //! snapshot of the file. When it gets a child, the child leaves out the layers that are committed by then.
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ pub(crate) struct Layer {
     /// The root of the tree, which is older if the block changes nothing.
     pub(crate) root: NodeId,
     pub(crate) changes: Changes,
-    pub(crate) nodes: std::collections::BTreeMap<NodePath, Arc<TreeNode>>,
+    pub(crate) nodes: BTreeMap<NodePath, Arc<TreeNode>>,
     /// Nodes of blocks before that are not part of the tree any more.
     pub(crate) stale: Vec<NodeId>,
     pub(crate) results: Vec<TransactionResult>,
@@ -218,7 +219,7 @@ impl Pending {
     /// # Errors
     /// If the store cannot be read, or if this is the third call.
     pub fn apply(&mut self, changes: Changes) -> Result<(), StateError> {
-        let (mut put, mut removed) = (std::collections::BTreeMap::new(), Vec::new());
+        let (mut put, mut removed) = (BTreeMap::new(), Vec::new());
         for (key, row) in &changes {
             match row {
                 Some(row) => {

@@ -109,7 +109,7 @@ impl EnvelopeError {
 
 /// The address of an account, by the public key that signs for it.
 #[must_use]
-pub fn sender(key: &[u8; 32]) -> Address {
+pub fn address_of(key: &[u8; 32]) -> Address {
     Address::from_slice(keccak256(key).get(12..).unwrap_or(&[0; 20]))
 }
 

@@ -13,7 +13,7 @@ use revm::primitives::hardfork::SpecId;
 use revm::primitives::{B256, TxKind, U256};
 use revm::{ExecuteEvm, MainBuilder};
 
-use super::envelope::{Envelope, SignedEnvelope, Target, sender};
+use super::envelope::{Envelope, SignedEnvelope, Target, address_of};
 use super::guard::{Guard, GuardedContext, install};
 use super::ledger::{Ledger, account_key};
 use crate::error::StateError;
@@ -189,7 +189,7 @@ impl Evm {
         header: &Header,
         gas_left: u64,
     ) -> Result<Result<(), EvmRejection>, StateError> {
-        let account = machine.ctx.db_mut().account(&sender(&envelope.key))?;
+        let account = machine.ctx.db_mut().account(&address_of(&envelope.key))?;
         let expected = account.map_or(0, |account| account.nonce);
         Ok(if header.height > envelope.expires {
             Err(EvmRejection::Expired)
@@ -214,7 +214,7 @@ impl Evm {
     ) -> Result<EvmReceipt, StateError> {
         machine.ctx.chain = Guard::new(value);
         let transaction = TxEnv {
-            caller: sender(&envelope.key),
+            caller: address_of(&envelope.key),
             gas_limit: envelope.gas_limit,
             gas_price: u128::from(self.rules.gas_price),
             kind: match envelope.target {
@@ -251,7 +251,7 @@ impl Evm {
         machine: &mut Machine<'_>,
         envelope: &Envelope,
     ) -> Result<EvmReceipt, StateError> {
-        let (address, gas) = (sender(&envelope.key), envelope.gas_limit);
+        let (address, gas) = (address_of(&envelope.key), envelope.gas_limit);
         let ledger = machine.ctx.db_mut();
         let account = ledger.account(&address)?;
         // The EVM has seen that the balance suffices.
@@ -328,7 +328,7 @@ fn preload(
     let mut named = BTreeSet::new();
     for one in block.part(part) {
         let envelope = one.transaction.envelope();
-        named.insert(sender(&envelope.key));
+        named.insert(address_of(&envelope.key));
         if let Target::Call(address) = envelope.target {
             named.insert(address);
         }

@@ -38,7 +38,9 @@ mod execute;
 mod guard;
 mod ledger;
 
-pub use self::envelope::{EVM_MOST_BYTES, Envelope, EnvelopeError, SignedEnvelope, Target, sender};
+pub use self::envelope::{
+    EVM_MOST_BYTES, Envelope, EnvelopeError, SignedEnvelope, Target, address_of,
+};
 pub use self::execute::{Evm, EvmDraft, EvmReceipt, EvmRejection, EvmRules, LogEntry};
 pub use self::ledger::{
     EvmAccount, account_key, code_key, evm_burnt_key, genesis_rows, storage_key,

@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use prefinal_execution::{Block, Committed, Executor, Header, StateCertificate};
+use prefinal_execution::{Block, BlockId, Committed, Executor, Header, Height, StateCertificate};
 use redb::WriteTransaction;
 
 use super::shared::Tip;
@@ -26,7 +26,7 @@ where
     ) -> Result<(), StateError> {
         let header = block.header;
         let tip = self.shared.tip()?;
-        if tip.committed.block == header.id {
+        if self.committed_at(header.height, &tip)? == Some(header.id) {
             return Ok(());
         }
         if self.written.contains_key(&header.id) {
@@ -41,7 +41,7 @@ where
                 let committed = tip.committed.block;
                 return Err(StateError::NotNext { block: header.id, committed });
             }
-            None if !is_next && !self.written.contains_key(&header.parent) => {
+            None if !is_next && !self.has_parent(&header, &tip)? => {
                 return Err(StateError::NoParent { block: header.id });
             }
             _ => {}
@@ -72,7 +72,7 @@ where
         certificate: Vec<u8>,
     ) -> Result<(), StateError> {
         let tip = self.shared.tip()?;
-        if tip.committed.block == block.id {
+        if self.committed_at(block.height, &tip)? == Some(block.id) {
             return Ok(());
         }
         let written = self.written.get(&block.id).cloned();
@@ -92,11 +92,12 @@ where
     /// Removes an optimistic block, if it is there.
     pub(super) fn remove(&mut self, block: &Header) -> Result<(), StateError> {
         let Some(written) = self.written.get(&block.id).cloned() else {
-            let tip = self.shared.tip()?.committed;
-            return if tip.block == block.id {
-                Err(StateError::Committed { block: block.id })
-            } else {
-                Ok(())
+            let committed = self.committed_at(block.height, &self.shared.tip()?)?;
+            return match committed {
+                Some(committed) if committed == block.id => {
+                    Err(StateError::Committed { block: block.id })
+                }
+                _ => Ok(()),
             };
         };
         let write = self.begin()?;
@@ -104,6 +105,27 @@ where
         commit(write)?;
         self.written.remove(&block.id);
         Ok(())
+    }
+
+    /// Whether the parent is written, or committed. It need not be the last committed block: a sibling of that one
+    /// may be written late, to be reverted.
+    fn has_parent(&self, header: &Header, tip: &Tip) -> Result<bool, StateError> {
+        if self.written.contains_key(&header.parent) {
+            return Ok(true);
+        }
+        let below = header.height.get().checked_sub(1).map(Height::new);
+        let below = below.map(|height| self.committed_at(height, tip)).transpose()?.flatten();
+        Ok(below == Some(header.parent))
+    }
+
+    /// The committed block at this height, if it is not pruned.
+    fn committed_at(&self, height: Height, tip: &Tip) -> Result<Option<BlockId>, StateError> {
+        if height >= tip.committed.height {
+            let is_last = height == tip.committed.height;
+            return Ok(is_last.then_some(tip.committed.block));
+        }
+        let row = rows::block(&self.shared.database, (height.get(), tip.fork(height)))?;
+        Ok(row.map(|row| row.header.id))
     }
 
     /// The smallest number that no block of this height has.

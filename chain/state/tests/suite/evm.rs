@@ -7,7 +7,8 @@ use prefinal_execution::{
 use prefinal_protocol::ChainId;
 use prefinal_state::evm::{
     Address, Bytes, Envelope, EnvelopeError, Evm, EvmAccount, EvmReceipt, EvmRejection, EvmRules,
-    SignedEnvelope, Target, U256, account_key, evm_burnt_key, genesis_rows, sender, storage_key,
+    SignedEnvelope, Target, U256, account_key, address_of, evm_burnt_key, genesis_rows,
+    storage_key,
 };
 use prefinal_state::transfers::Nonce;
 use prefinal_state::{Genesis, StateStore, View};
@@ -53,7 +54,7 @@ mod op {
 }
 
 fn address(number: u64) -> Address {
-    sender(&key(number).verification_key().to_bytes())
+    address_of(&key(number).verification_key().to_bytes())
 }
 
 fn genesis() -> Genesis {

@@ -78,6 +78,30 @@ fn what_is_certified_is_the_next_block_and_is_written() {
     store.revert(&header(9, GENESIS, 1)).unwrap();
 }
 
+#[test]
+fn a_sibling_may_be_written_after_a_block_is_committed() {
+    let mut store = memory(4);
+    let base = store.view().unwrap();
+    let winner = Block::new(header(1, GENESIS, 1), vec![pay(0, 0, 1, 1)]);
+    let late = Block::new(header(2, GENESIS, 1), vec![pay(0, 0, 2, 1)]);
+    let above = Block::new(header(3, late.header.id, 2), vec![pay(1, 0, 2, 1)]);
+    let [on_winner, on_late] = [&winner, &late].map(|block| execute(&EXECUTOR, &base, block));
+    store.write_optimistic(&winner, &on_winner).unwrap();
+    store.certify(&winner.header, &certificate(1)).unwrap();
+    store.write_optimistic(&late, &on_late).unwrap();
+    let on_above = execute(&EXECUTOR, &on_late.view, &above);
+    store.write_optimistic(&above, &on_above).unwrap();
+    assert_eq!(store.recover().unwrap().optimistic.len(), 2);
+    store.revert(&above.header).unwrap();
+    store.revert(&late.header).unwrap();
+    commit(&mut store, 4, vec![pay(2, 0, 3, 1)]);
+    // What is committed below the last block is committed too.
+    store.write_optimistic(&winner, &on_winner).unwrap();
+    let committed = store.revert(&winner.header);
+    assert!(matches!(committed, Err(StateError::Committed { .. })));
+    assert_eq!(store.recover().unwrap().optimistic.len(), 0);
+}
+
 /// The same blocks, written after their certification in one transaction each, and in two.
 #[test]
 fn one_write_gives_what_two_give() {
