@@ -63,10 +63,7 @@ impl ExtraChannels for () {
 }
 
 /// A channel that signs with the certifiers' keys. A list has at most one, for a key has one purpose.
-pub trait Certifying:
-    Scheme<Committee = Electorate<MinSig>, Secret = min_sig::SecretKey>
-{
-}
+pub trait Certifying: Scheme<Committee = Electorate<MinSig>, Secret = min_sig::SecretKey> {}
 
 /// On the value of each slot.
 impl Certifying for MultiSig {}
