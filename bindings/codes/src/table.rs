@@ -269,7 +269,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("accused-before", "the sender was accused before"),
     // States and their proofs.
     ("proof-mismatch", "a proof does not show what it is presented for"),
-    ("no-block", "the block, or its parent, is not in the store of the state"),
+    ("block-not-stored", "the block, or its parent, is not in the store of the state"),
     ("not-next", "the block is no child of the last committed one"),
     ("committed", "a committed block is not reverted"),
     ("no-state", "the state at this height is pruned, or not committed yet"),

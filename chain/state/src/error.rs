@@ -90,7 +90,7 @@ impl StateError {
             Self::Storage { .. } | Self::Folder { .. } => "input-output",
             Self::Damaged { .. } => "altered",
             Self::Poisoned => "panicked",
-            Self::NoParent { .. } | Self::NoBlock { .. } => "no-block",
+            Self::NoParent { .. } | Self::NoBlock { .. } => "block-not-stored",
             Self::NotNext { .. } => "not-next",
             Self::Committed { .. } => "committed",
             Self::NoVersion { .. } => "no-state",
