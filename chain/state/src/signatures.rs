@@ -1,6 +1,6 @@
 //! Ed25519 signatures of transactions, many at once.
 //!
-//! A batch of [`BATCH`] costs about half of single verification. Its weights are derived from the batch's own
+//! A batch of [`BATCH`] costs less than its signatures one by one. Its weights are derived from the batch's own
 //! bytes, so verification draws no randomness: to make a false batch pass one would have to find bytes whose
 //! hash fits, which is as hard as guessing 128 bits. Batches begin at fixed positions, whatever the number of
 //! threads. In a batch that fails, halves are verified, down to the signatures that are false.

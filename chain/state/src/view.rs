@@ -7,8 +7,7 @@
 //! Blocks that are not committed are on the disk too, but only for the case of a crash: they are read from
 //! memory. So a block's children can be executed before it is written, reads of hot rows cost a look into a map,
 //! and what the file shows is one committed state, whatever forks were written. The price is memory: the
-//! changes and new nodes of every block between the last committed one and the tip, about 5 kB for each
-//! transfer.
+//! changes and new nodes of every block between the last committed one and the tip.
 //!
 //! A view stays readable, whatever is certified, reverted or pruned meanwhile: it holds its layers and a
 //! snapshot of the file. When it gets a child, the child leaves out the layers that are committed by then.
@@ -214,7 +213,7 @@ impl Pending {
     }
 
     /// Changes rows, and the tree. Call it once for the head and once for the tail: what the head has changed is
-    /// hashed by the time the tail is executed. Costs a few microseconds for each row.
+    /// hashed by the time the tail is executed.
     ///
     /// # Errors
     /// If the store cannot be read, or if this is the third call.

@@ -20,8 +20,8 @@
 //! order. A draw always pays: there is nothing that its sender could do once it knows the value.
 //!
 //! **Threads.** Signatures are verified, and accounts read, on the caller's rayon pool (feature `parallel`).
-//! The payments themselves run one after the other: they take about 2 % of the time (`benches/state.rs`), so
-//! running disjoint accounts at once would gain nothing.
+//! The payments themselves run one after the other, on accounts that are in memory by then. Whether running disjoint
+//! accounts at once would gain anything is not measured yet (`benches/state.rs`).
 mod account;
 mod execute;
 mod transaction;
