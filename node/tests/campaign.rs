@@ -70,9 +70,7 @@ fn every_engine_plays_with_every_function() {
 }
 
 #[test]
-fn replicas_play_without_a_function() {
-    let output = campaign(&["--engine", "replica", "--executions", "2"]);
-    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
+fn a_campaign_on_replicas_refuses_what_it_does_not_use() {
     for unused in [["--function", "bls"], ["--without-rule", "2"], ["--epochs", "2"]] {
         let output = campaign(&[["--engine", "replica"], unused].concat());
         let said = String::from_utf8_lossy(&output.stderr);

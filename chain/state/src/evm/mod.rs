@@ -31,8 +31,7 @@
 //! | burnt   |                     | sum of all gas paid, 32 bytes       |
 //!
 //! Transactions of a part run one after the other. Of the libraries for parallel execution none was fit: the
-//! crate `pevm` of the registry is an empty name, its repository and `grevm` are not released there and stand on
-//! older releases of `revm`.
+//! crate `pevm` of the registry is an empty name, and `grevm` is not released there.
 mod envelope;
 mod execute;
 mod guard;

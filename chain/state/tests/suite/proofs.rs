@@ -100,9 +100,9 @@ fn an_empty_state_and_a_single_row_have_proofs_too() {
     assert_eq!(store.prove(&burnt_key()).unwrap().proof.verify(root, burnt_key(), None), Ok(()));
 }
 
-/// Pinned, and compared with the crate `jmt`'s own vectors for SHA-256: keys `hello` and `goodbye`, value `world`.
+/// A tree of one leaf has the leaf's hash as its root: `H("JMT::LeafNode", key, H(value))`.
 #[test]
-fn the_root_is_the_one_of_the_published_tree() {
+fn the_root_of_one_row_is_the_hash_of_its_leaf() {
     let key = StateKey::new(0, b"");
     let shown = prefinal_state::proof::StateProof { end: PathEnd::Row, siblings: Vec::new() };
     let leaf = sha256(&[b"JMT::LeafNode".as_slice(), key.as_bytes(), &sha256(b"x")].concat());

@@ -20,7 +20,7 @@
 //!
 //! | function | drawn      | engine                                                        |
 //! |----------|------------|---------------------------------------------------------------|
-//! | ideal    | 49 of 50   | permissive 36 of 40; the replica and each listed engine one     |
+//! | ideal    | 49 of 50   | permissive 37 of 40, each listed engine one                    |
 //! | real     | 1 of 50    | permissive and each listed engine alike; Jolteon in the whole validator, Trantor too with a change of committee |
 //!
 //! The properties that must hold are in `account` and [`super::check`]. `execution` checks that
@@ -378,9 +378,7 @@ impl Order {
 fn kind_of(seed: u64) -> (EngineName, Function) {
     let mut dice = Dice::new(!seed);
     if dice.below(REAL) > 0 {
-        let number = dice.below(40);
-        let engine = if number == 39 { EngineName::Replica } else { drawn(number) };
-        return (engine, Function::Ideal);
+        return (drawn(dice.below(40)), Function::Ideal);
     }
     let function = if dice.below(2) == 0 { Function::Bls } else { Function::Wvuf };
     let engines = u64::try_from(engine::Name::ALL.len()).unwrap_or(u64::MAX);
