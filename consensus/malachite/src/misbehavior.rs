@@ -66,8 +66,14 @@ impl Misbehavior {
     #[must_use]
     pub fn party(&self) -> Party {
         match self {
-            Self::Votes(votes) => votes[0].message.voter.party(),
-            Self::Proposals(proposals) => proposals[0].message.proposer.party(),
+            Self::Votes(votes) => {
+                let [one, _] = &**votes;
+                one.message.voter.party()
+            }
+            Self::Proposals(proposals) => {
+                let [one, _] = &**proposals;
+                one.message.proposer.party()
+            }
         }
     }
 
@@ -75,8 +81,14 @@ impl Misbehavior {
     #[must_use]
     pub fn height(&self) -> Height {
         match self {
-            Self::Votes(votes) => votes[0].message.height,
-            Self::Proposals(proposals) => proposals[0].message.height,
+            Self::Votes(votes) => {
+                let [one, _] = &**votes;
+                one.message.height
+            }
+            Self::Proposals(proposals) => {
+                let [one, _] = &**proposals;
+                one.message.height
+            }
         }
     }
 
@@ -88,7 +100,7 @@ impl Misbehavior {
     pub fn verify(&self, committee: &Validators) -> Result<(), MisbehaviorError> {
         match self {
             Self::Votes(votes) => {
-                let [one, other] = [&votes[0].message, &votes[1].message];
+                let [one, other] = votes.each_ref().map(|vote| &vote.message);
                 let scope = |vote: &crate::Vote| (vote.voter, vote.height, vote.round, vote.kind);
                 contradict(scope(one) == scope(other) && one.value != other.value)?;
                 let key = key(committee, one.voter)?;
@@ -97,7 +109,7 @@ impl Misbehavior {
                 }
             }
             Self::Proposals(proposals) => {
-                let [one, other] = [&proposals[0].message, &proposals[1].message];
+                let [one, other] = proposals.each_ref().map(|proposal| &proposal.message);
                 let scope = |of: &crate::Proposal| (of.proposer, of.height, of.round);
                 contradict(scope(one) == scope(other) && one != other)?;
                 let key = key(committee, one.proposer)?;

@@ -47,6 +47,7 @@ fn outcome(company: &Company, scenario: &Scenario) -> (Tally, Summary) {
 }
 
 #[test]
+#[ignore = "takes minutes until what is open is mended"]
 fn a_party_that_slept_takes_the_state_of_others_whatever_one_says_of_it() {
     // Without the liar and the sleeper there is a quorum, so the others go on meanwhile.
     let company = company(&[1; 7]);
