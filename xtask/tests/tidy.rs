@@ -265,6 +265,7 @@ const ARROWS: [(&str, &[&str]); 41] = [
             "prefinal-crypto-core",
             "prefinal-engine",
             "prefinal-journal",
+            "prefinal-lab",
             "prefinal-net",
             "prefinal-protocol",
             "prefinal-rows",
