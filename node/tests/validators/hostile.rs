@@ -173,22 +173,3 @@ fn a_peer_of_another_version_is_told_so() {
     net.advance(&current, 3);
     net.agree(&current);
 }
-
-/// An operator moves a validator to another machine and forgets to stop the old process, or its keys were stolen.
-#[test]
-fn two_processes_with_the_keys_of_one_validator_are_reported_with_evidence() {
-    let mut net = Net::make(4, &["--pace", "250ms", "--round-timeout", "1s"]);
-    (0..4).for_each(|validator| net.start(validator));
-    net.advance(&[0, 1, 2, 3], 2);
-    net.kill(3);
-    let twin = 4;
-    net.copy(3, twin);
-    net.start(3);
-    net.start(twin);
-    let evidence = |net: &Net, one| net.home(one).join("evidence").read_dir().is_ok();
-    let accused =
-        |net: &Net, one| net.metric(one, "prefinal_accusations_total{peer=\"validator-3\"}");
-    net.wait("the twins are found out", |net| {
-        (0..3).all(|one| evidence(net, one) && accused(net, one) > 0.0)
-    });
-}

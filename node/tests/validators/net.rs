@@ -121,21 +121,6 @@ impl Net {
         }
     }
 
-    /// Copies the home of a validator that does not run, for a second process with the same keys that listens
-    /// elsewhere.
-    pub(crate) fn copy(&self, validator: usize, twin: usize) {
-        let (from, to) = (self.home(validator), self.home(twin));
-        let copied = Command::new("cp").arg("-r").args([&from, &to]).status().unwrap();
-        assert!(copied.success());
-        let port = ports(3);
-        let [links, engine, http] =
-            [0, 1, 2].map(|more| SocketAddr::from((Ipv4Addr::LOCALHOST, port + more)));
-        let mut config = self.config(twin);
-        (config.links.listen, config.engine.listen) = (links, engine);
-        config.http.listen = Some(http);
-        self.set_config(twin, &config);
-    }
-
     pub(crate) fn log(&self, validator: usize) -> PathBuf {
         self.home(validator).join("log")
     }
