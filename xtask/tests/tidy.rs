@@ -49,7 +49,7 @@ const NOT_SHIPPED: [&str; 9] = [
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 41] = [
+const ARROWS: [(&str, &[&str]); 42] = [
     (
         "prefinal",
         &[
@@ -290,6 +290,7 @@ const ARROWS: [(&str, &[&str]); 41] = [
             "prefinal-weighted-rounding",
         ],
     ),
+    ("prefinal-disk", &[]),
     (
         "prefinal-fixture",
         &["prefinal-crypto-core", "prefinal-pvss-dkg", "prefinal-weighted-rounding"],

@@ -1,132 +1,18 @@
 //! The store on a disk that loses and tears what was not synced.
 //!
-//! Between two syncs a disk may write any of the changes, in part, and in any order. After a crash the
-//! journal must hold what was last acknowledged, or what was being written, and nothing else.
+//! After a crash the journal must hold what was last acknowledged, or what was being written, and nothing
+//! else.
 use std::cell::Cell;
-use std::io;
-use std::sync::{Arc, Mutex};
 
+use prefinal_disk::{Disk, Left};
 use prefinal_journal::{Journal, JournalError, Redb};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
-use redb::{Builder, StorageBackend};
+use redb::Builder;
 
 const OWNER: &str = "owner";
-
-#[derive(Debug)]
-enum Change {
-    Write(usize, Vec<u8>),
-    Length(usize),
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// What a crash cannot take.
-    durable: Vec<u8>,
-    /// What the process sees.
-    seen: Vec<u8>,
-    /// What lies between.
-    fresh: Vec<Change>,
-    /// Operations until the crash.
-    left: usize,
-}
-
-#[derive(Clone, Debug)]
-struct Disk(Arc<Mutex<State>>);
-
-fn apply(bytes: &mut Vec<u8>, change: &Change) {
-    match change {
-        Change::Length(length) => bytes.resize(*length, 0),
-        Change::Write(at, new) => {
-            let end = at + new.len();
-            if bytes.len() < end {
-                bytes.resize(end, 0);
-            }
-            bytes[*at..end].copy_from_slice(new);
-        }
-    }
-}
-
-impl Disk {
-    fn holding(bytes: Vec<u8>) -> Self {
-        let state =
-            State { durable: bytes.clone(), seen: bytes, fresh: Vec::new(), left: usize::MAX };
-        Self(Arc::new(Mutex::new(state)))
-    }
-
-    fn crash_after(&self, operations: usize) {
-        self.0.lock().unwrap().left = operations;
-    }
-
-    fn step<T>(&self, act: impl FnOnce(&mut State) -> T) -> io::Result<T> {
-        let mut state = self.0.lock().unwrap();
-        if state.left == 0 {
-            return Err(io::Error::other("crash"));
-        }
-        state.left -= 1;
-        Ok(act(&mut state))
-    }
-
-    fn change(&self, change: Change) -> io::Result<()> {
-        self.step(|state| {
-            apply(&mut state.seen, &change);
-            state.fresh.push(change);
-        })
-    }
-
-    /// What a crash leaves: of each fresh change all, nothing, or its beginning.
-    fn after_crash(&self, rng: &mut ChaCha20Rng) -> Self {
-        let state = self.0.lock().unwrap();
-        let mut bytes = state.durable.clone();
-        // Now and then all of it came through, and only the answer is missing.
-        let kind = if rng.next_u32().is_multiple_of(3) { 4 } else { 0 };
-        for change in &state.fresh {
-            match (rng.next_u32() % 4 + kind, change) {
-                (0, _) => {}
-                (1, Change::Write(at, new)) => {
-                    let most = u32::try_from(new.len()).unwrap().max(1);
-                    let torn = usize::try_from(rng.next_u32() % most).unwrap();
-                    apply(&mut bytes, &Change::Write(*at, new[..torn].to_vec()));
-                }
-                _ => apply(&mut bytes, change),
-            }
-        }
-        Self::holding(bytes)
-    }
-}
-
-fn index(number: u64) -> usize {
-    usize::try_from(number).unwrap()
-}
-
-impl StorageBackend for Disk {
-    fn len(&self) -> io::Result<u64> {
-        self.step(|state| u64::try_from(state.seen.len()).unwrap())
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let start = index(offset);
-        self.step(|state| out.copy_from_slice(&state.seen[start..start + out.len()]))
-    }
-
-    fn set_len(&self, length: u64) -> io::Result<()> {
-        self.change(Change::Length(index(length)))
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.step(|state| {
-            for change in std::mem::take(&mut state.fresh) {
-                apply(&mut state.durable, &change);
-            }
-        })
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.change(Change::Write(index(offset), data.to_vec()))
-    }
-}
 
 fn open(disk: &Disk) -> Result<Redb, JournalError> {
     let mut builder = Builder::new();
@@ -196,7 +82,7 @@ fn a_torn_write_leaves_the_last_or_the_next_state() {
     let crashes = [Cell::new(0_u32), Cell::new(0)];
     let blank = Disk::holding(Vec::new());
     drop(open(&blank).unwrap());
-    let blank = blank.0.lock().unwrap().durable.clone();
+    let blank = blank.after_crash(Left::Nothing);
     proptest!(config, |(lives in lives, seed in any::<u64>())| {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let mut disk = Disk::holding(blank.clone());
@@ -204,13 +90,16 @@ fn a_torn_write_leaves_the_last_or_the_next_state() {
             Life { acknowledged: Vec::new(), attempted: Vec::new(), number: 0 };
         for (steps, operations) in lives {
             let mut journal = open(&disk).unwrap();
-            disk.crash_after(operations);
+            disk.fail_after_calls(operations);
             let crashed = steps.iter().any(|step| life.step(&mut journal, *step).is_err());
             drop(journal);
             if !crashed {
-                disk.crash_after(0);
+                disk.fail_after_calls(0);
             }
-            disk = disk.after_crash(&mut rng);
+            // Now and then all of it came through.
+            let all = rng.next_u32().is_multiple_of(3);
+            let left = if all { Left::All } else { Left::Torn(rng.next_u64()) };
+            disk = Disk::holding(disk.after_crash(left));
             let found = open(&disk).unwrap().replay().unwrap();
             if found == life.acknowledged {
                 crashes[0].set(crashes[0].get() + 1);

@@ -4,170 +4,16 @@
 //! k. Whatever the disk kept of the changes since its last sync, the store that is opened again has done every
 //! call that returned, and the one that was cut off not at all or in whole. Every row of every state is then
 //! read with its proof.
-use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-
+use prefinal_disk::{Disk, Left};
 use prefinal_execution::{Block, BlockId, Execution, Header, Height, Store};
 use prefinal_state::proof::StateRoot;
 use prefinal_state::transfers::{SignedTransfer, Transfers};
 use prefinal_state::{Genesis, StateError, View};
-use rand_chacha::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng};
-use redb::{Builder, StorageBackend};
+use redb::Builder;
 
 use crate::chain::{
     EXECUTOR, GENESIS, TestStore, certificate, draw, execute, genesis, header, id, memory, pay,
 };
-
-#[derive(Debug)]
-enum Change {
-    Write(usize, Vec<u8>),
-    Length(usize),
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// What a crash cannot take.
-    durable: Vec<u8>,
-    /// What the process sees.
-    seen: Vec<u8>,
-    /// What lies between.
-    fresh: Vec<Change>,
-    /// Changes and syncs so far.
-    done: usize,
-    /// How many there may be.
-    most: usize,
-}
-
-/// A disk in memory.
-#[derive(Clone, Debug)]
-pub(crate) struct Disk(Arc<Mutex<State>>);
-
-/// What a crash leaves of the changes since the last sync.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Left {
-    Nothing,
-    All,
-    /// Of each all, nothing, or its beginning.
-    Torn(u64),
-}
-
-fn apply(bytes: &mut Vec<u8>, change: &Change) {
-    match change {
-        Change::Length(length) => bytes.resize(*length, 0),
-        Change::Write(at, new) => {
-            let end = at + new.len();
-            if bytes.len() < end {
-                bytes.resize(end, 0);
-            }
-            bytes[*at..end].copy_from_slice(new);
-        }
-    }
-}
-
-impl Disk {
-    pub(crate) fn holding(bytes: Vec<u8>, most: usize) -> Self {
-        let seen = bytes.clone();
-        Self(Arc::new(Mutex::new(State { durable: bytes, seen, most, ..State::default() })))
-    }
-
-    fn step<T>(&self, act: impl FnOnce(&mut State) -> T) -> io::Result<T> {
-        let mut state = self.0.lock().unwrap();
-        if state.done >= state.most {
-            return Err(io::Error::other("the disk is gone"));
-        }
-        state.done += 1;
-        Ok(act(&mut state))
-    }
-
-    fn change(&self, change: Change) -> io::Result<()> {
-        self.step(|state| {
-            apply(&mut state.seen, &change);
-            state.fresh.push(change);
-        })
-    }
-
-    pub(crate) fn after_crash(&self, left: Left) -> Vec<u8> {
-        let state = self.0.lock().unwrap();
-        let mut bytes = state.durable.clone();
-        let mut rng = match left {
-            Left::Nothing => return bytes,
-            Left::All => None,
-            Left::Torn(seed) => Some(ChaCha20Rng::seed_from_u64(seed)),
-        };
-        for change in &state.fresh {
-            match (rng.as_mut().map(|rng| rng.next_u32() % 4), change) {
-                (Some(0), _) => {}
-                (Some(1), Change::Write(at, new)) => {
-                    apply(&mut bytes, &Change::Write(*at, new[..new.len() / 2].to_vec()));
-                }
-                _ => apply(&mut bytes, change),
-            }
-        }
-        bytes
-    }
-}
-
-impl StorageBackend for Disk {
-    fn len(&self) -> io::Result<u64> {
-        Ok(self.0.lock().unwrap().seen.len() as u64)
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let start = usize::try_from(offset).unwrap();
-        out.copy_from_slice(&self.0.lock().unwrap().seen[start..start + out.len()]);
-        Ok(())
-    }
-
-    fn set_len(&self, length: u64) -> io::Result<()> {
-        self.change(Change::Length(usize::try_from(length).unwrap()))
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.step(|state| {
-            for change in std::mem::take(&mut state.fresh) {
-                apply(&mut state.durable, &change);
-            }
-        })
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.change(Change::Write(usize::try_from(offset).unwrap(), data.to_vec()))
-    }
-}
-
-/// A disk in memory that counts the bytes that are written.
-#[derive(Debug)]
-pub(crate) struct Counting {
-    disk: Disk,
-    written: Arc<AtomicU64>,
-}
-
-impl Counting {
-    pub(crate) fn new(written: Arc<AtomicU64>) -> Self {
-        Self { disk: Disk::holding(Vec::new(), usize::MAX), written }
-    }
-}
-
-impl StorageBackend for Counting {
-    fn len(&self) -> io::Result<u64> {
-        self.disk.len()
-    }
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.disk.read(offset, out)
-    }
-    fn set_len(&self, length: u64) -> io::Result<()> {
-        self.disk.set_len(length)
-    }
-    fn sync_data(&self) -> io::Result<()> {
-        self.disk.sync_data()
-    }
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.written.fetch_add(data.len() as u64, Ordering::Relaxed);
-        self.disk.write(offset, data)
-    }
-}
 
 /// A call to the store.
 #[derive(Clone, Copy, Debug)]
@@ -257,7 +103,7 @@ impl Script {
 
     /// Opens what a crash left, and compares it with what is promised. Then runs the rest of the script.
     fn check(&self, bytes: Vec<u8>, done: Option<usize>, left: Left) {
-        let disk = Disk::holding(bytes, usize::MAX);
+        let disk = Disk::holding(bytes);
         let database = match (Builder::new().create_with_backend(disk), done) {
             // Half a database: `create` gives a file its name only when it is whole.
             (Err(_), None) => return,
@@ -307,13 +153,14 @@ impl Script {
 #[test]
 fn whatever_change_the_disk_fails_at_nothing_is_lost_or_half_done() {
     let script = script();
-    let whole = Disk::holding(Vec::new(), usize::MAX);
+    let whole = Disk::holding(Vec::new());
     assert_eq!(script.run(&whole), Some(script.calls.len()));
-    let changes = whole.0.lock().unwrap().done;
+    let changes = whole.changes();
     assert!(changes > 60, "only {changes} changes");
     let mut cut = vec![0; script.calls.len() + 1];
     for k in 0..=changes {
-        let disk = Disk::holding(Vec::new(), k);
+        let disk = Disk::holding(Vec::new());
+        disk.fail_after_changes(k);
         let done = script.run(&disk);
         if let Some(done) = done {
             cut[done] += 1;

@@ -1,4 +1,5 @@
 //! Blocks are written before they are certified, on several forks, and found again.
+use prefinal_disk::Disk;
 use prefinal_execution::{Block, BlockId, Height, Store};
 use prefinal_state::StateError;
 use redb::{Builder, ReadableDatabase, ReadableTableMetadata, TableDefinition};
@@ -245,21 +246,18 @@ fn pruning_leaves_what_later_states_need_and_nothing_else() {
 
 #[test]
 fn certifying_writes_little_whatever_the_block() {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicU64, Ordering};
-    let written = Arc::new(AtomicU64::new(0));
-    let backend = crate::crash::Counting::new(Arc::clone(&written));
-    let mut store = crate::chain::open(backend, &genesis(600));
+    let disk = Disk::holding(Vec::new());
+    let mut store = crate::chain::open(disk.clone(), &genesis(600));
     let block = Block::new(
         header(1, GENESIS, 1),
         (0..500).map(|sender| pay(sender, 0, sender + 1, 1)).collect::<Vec<_>>(),
     );
     let execution = execute(&EXECUTOR, &store.view().unwrap(), &block);
-    let start = written.load(Ordering::Relaxed);
+    let start = disk.written();
     store.write_optimistic(&block, &execution).unwrap();
-    let big = written.load(Ordering::Relaxed);
+    let big = disk.written();
     store.certify(&block.header, &certificate(1)).unwrap();
-    let small = written.load(Ordering::Relaxed) - big;
+    let small = disk.written() - big;
     let big = big - start;
     assert!(small * 10 < big, "the mark took {small} bytes, the block {big}");
     assert!(small < 64 << 10, "the mark took {small} bytes");

@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use prefinal_disk::{Disk, Left};
 use prefinal_execution::{Block, BlockId, Execution, Store};
 use prefinal_state::proof::StateKey;
 use prefinal_state::{Changes, Finished, Genesis, Pending, Row};
@@ -10,7 +11,6 @@ use proptest::test_runner::RngSeed;
 use redb::backends::InMemoryBackend;
 
 use crate::chain::{GENESIS, certificate, header, open};
-use crate::crash::{Disk, Left};
 
 /// What a block does: rows that its head changes, and rows that its tail changes.
 type Steps = (Vec<(u8, Option<u8>)>, Vec<(u8, Option<u8>)>);
@@ -48,7 +48,7 @@ proptest! {
     #[test]
     fn the_root_depends_on_the_rows_alone(blocks in steps(), certified in any::<u64>()) {
         let genesis = Genesis { block: GENESIS, rows: BTreeMap::from([(key(0), row(0))]) };
-        let disk = Disk::holding(Vec::new(), usize::MAX);
+        let disk = Disk::holding(Vec::new());
         let mut store = open(disk.clone(), &genesis);
         let mut model = genesis.rows.clone();
         let mut view = store.view().unwrap();
@@ -90,7 +90,7 @@ proptest! {
             parent = BlockId::new([name; 32]);
         }
         // What is found on the disk is what was in memory, removed rows included.
-        let left = Disk::holding(disk.after_crash(Left::Nothing), usize::MAX);
+        let left = Disk::holding(disk.after_crash(Left::Nothing));
         let recovered = open(left, &genesis).recover().unwrap();
         let last = recovered.optimistic.iter().find(|one| one.block.header.id == parent);
         let found = last.map_or(recovered.view, |one| one.view.clone());
