@@ -251,9 +251,7 @@ impl Function for MultiSig {
         _: &Statement,
         partials: &BTreeMap<Party, min_sig::Signature>,
     ) -> Option<Certificate<MinSig>> {
-        let signers = Signers::new(electorate.len(), partials.keys().copied()).ok()?;
-        let signature = min_sig::aggregate(partials.values()).ok()?;
-        Some(Certificate { signers, signature })
+        add_up(electorate, partials)
     }
 
     fn show(_: &Statement, proof: &Certificate<MinSig>) -> Certificate<MinSig> {
@@ -338,6 +336,16 @@ pub(super) fn assemble(
     votes: &BTreeMap<Party, min_sig::Signature>,
 ) -> Result<Certificate<MinSig>, PartialsError> {
     Ok(Certificate::assemble(electorate, domain, message, votes)?.into_inner())
+}
+
+/// Adds votes up without a check; `None` if there are none, or one is of a stranger.
+pub(super) fn add_up(
+    electorate: &Electorate<MinSig>,
+    votes: &BTreeMap<Party, min_sig::Signature>,
+) -> Option<Certificate<MinSig>> {
+    let signers = Signers::new(electorate.len(), votes.keys().copied()).ok()?;
+    let signature = min_sig::aggregate(votes.values()).ok()?;
+    Some(Certificate { signers, signature })
 }
 
 impl From<VotesError> for PartialsError {

@@ -10,12 +10,12 @@
 //! the block, so the host gives it as the slot's content. The vote for a state leaves when both hold: the
 //! root is here, and the release contract allows it. If the root is here before the party prefinalizes, the
 //! vote leaves with the order vote. If it comes later, the host prefinalizes again after it has given the
-//! root, and the contract decides anew: nothing leaves if the party has given up the view meanwhile. Once
+//! root, and the contract decides again: nothing leaves if the party has given up the view meanwhile. Once
 //! the slot is final, the vote leaves as soon as the root is here.
 //!
 //! A party whose root differs from that of a quorum finds the others' partials false. When it asks for
 //! the missing output, a peer shows it the certificate with the certified root. That one it reveals, whatever
-//! its own root is. Whoever compares the two knows that the states have diverged.
+//! its own root is. A host that compares the two sees that the states have diverged.
 //!
 //! Keys are for this scheme alone, as those of [`MultiSig`].
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ use prefinal_crypto_core::bls::{Domain, MinSig, min_sig};
 use prefinal_crypto_core::certificate::{Certificate, CertificateError, Electorate};
 use prefinal_crypto_core::context::Context;
 
-use super::multisig::{assemble, check_votes};
+use super::multisig::{add_up, assemble, check_votes};
 use super::{
     ContentError, ContentInput, Contents, Function, MultiSig, NoForesight, NoLateKeys,
     OtherGroupKey, OutputError, PartialsError, ProvenOutput, Scheme, ShapeError, Sharing,
@@ -62,7 +62,7 @@ pub struct StateRoot {
 /// A certificate with the root that it certifies.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct CertifiedRoot {
-    /// The certified root.
+    /// The root that the quorum has signed.
     pub root: [u8; 32],
     /// The signatures of a quorum.
     pub certificate: Certificate<MinSig>,
@@ -184,12 +184,10 @@ impl Function for StateSig {
 
     fn prove(
         electorate: &Electorate<MinSig>,
-        input: &StateStatement,
+        _: &StateStatement,
         partials: &BTreeMap<Party, min_sig::Signature>,
     ) -> Option<Certificate<MinSig>> {
-        let StateStatement { context, slot, value, .. } = *input;
-        // A sum of signatures, whatever they sign.
-        MultiSig::prove(electorate, &super::Statement { context, slot, value }, partials)
+        add_up(electorate, partials)
     }
 
     fn show(statement: &StateStatement, proof: &Certificate<MinSig>) -> CertifiedRoot {

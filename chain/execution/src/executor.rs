@@ -66,7 +66,7 @@ impl Roots {
     /// The 32 bytes that a state certificate signs: SHA-256 of a tag, the state's and the receipts' root.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
-        let hash = Sha256::new().chain_update(b"prefinal state and receipts v1");
+        let hash = Sha256::new().chain_update(b"prefinal/execution/v1/roots");
         hash.chain_update(self.state).chain_update(self.receipts).finalize().into()
     }
 }
@@ -87,7 +87,7 @@ pub struct Execution<X: Executor> {
 /// Every method runs as a job, on a pool, several at a time. An invalid transaction is no error: it leaves a
 /// receipt that says so, at every party the same.
 pub trait Executor: Sized + Send + Sync + 'static {
-    /// A transaction, decoded.
+    /// A transaction in decoded form, as it stands in a block.
     type Transaction: Transaction;
     /// The state that an executed block leaves. Cheap to clone. It stays readable as long as somebody has it,
     /// whatever a store certifies or reverts meanwhile: children of several forks read it at once. How

@@ -20,9 +20,9 @@ pub(crate) const BATCH: usize = 64;
 /// A signature, and what it is said to be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
-    /// The public key.
+    /// The Ed25519 public key of the signer.
     pub(crate) key: [u8; 32],
-    /// What is signed.
+    /// The hash that the signer has signed.
     pub(crate) digest: [u8; 32],
     pub(crate) signature: [u8; 64],
 }
@@ -36,23 +36,10 @@ pub(crate) type Verdict = Result<(), InvalidSignature>;
 /// Verifies all claims, in their order. With the feature `parallel` on the caller's rayon pool.
 pub(crate) fn verify(claims: &[Claim]) -> Vec<Verdict> {
     #[cfg(feature = "parallel")]
-    let batches = claims.par_chunks(BATCH);
+    return claims.par_chunks(BATCH).flat_map_iter(verify_batch).collect();
     #[cfg(not(feature = "parallel"))]
-    let batches = claims.chunks(BATCH);
-    batches.flat_map_iter(verify_batch).collect()
+    return claims.chunks(BATCH).flat_map(verify_batch).collect();
 }
-
-#[cfg(not(feature = "parallel"))]
-trait FlatMapIter: Iterator + Sized {
-    fn flat_map_iter<U: IntoIterator, F: FnMut(Self::Item) -> U>(
-        self,
-        each: F,
-    ) -> std::iter::FlatMap<Self, U, F> {
-        self.flat_map(each)
-    }
-}
-#[cfg(not(feature = "parallel"))]
-impl<I: Iterator> FlatMapIter for I {}
 
 fn verify_batch(claims: &[Claim]) -> Vec<Verdict> {
     match (claims, verify_together(claims)) {
@@ -83,7 +70,7 @@ struct Weights {
 impl Weights {
     fn of(claims: &[Claim]) -> Self {
         let each = claims.iter();
-        let parts: Vec<&[u8]> = [b"prefinal/state/batch/v1".as_slice()]
+        let parts: Vec<&[u8]> = [b"prefinal/state/v1/batch".as_slice()]
             .into_iter()
             .chain(each.flat_map(|claim| [claim.key.as_slice(), &claim.digest, &claim.signature]))
             .collect();

@@ -1,4 +1,4 @@
-//! The state that a block leaves, for whoever executes its children or reads from it.
+//! The state that a block leaves: its children are executed on it, and clients read from it.
 //!
 //! ```text
 //! view = changes of blocks that are not committed yet, in memory     Layer, newest last
@@ -28,7 +28,7 @@ use crate::tree::{self, Changes, NodeSource, TreeUpdate};
 pub struct TransactionResult {
     /// The hash of the transaction.
     pub transaction: [u8; 32],
-    /// The encoded receipt.
+    /// The encoded receipt, as its executor defines it.
     pub receipt: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ impl TransactionResult {
     /// and its receipt.
     #[must_use]
     pub fn item(&self) -> [u8; 32] {
-        sha256(&[b"prefinal/state/result/v1", &self.transaction, &self.receipt])
+        sha256(&[b"prefinal/state/v1/result", &self.transaction, &self.receipt])
     }
 }
 
@@ -296,7 +296,7 @@ impl Pending {
 /// A block whose transactions are all executed.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// The block's results.
+    /// The roots of the state and of the receipts.
     pub roots: Roots,
     /// The state that the block leaves.
     pub view: View,

@@ -14,7 +14,7 @@ use prefinal_sim::{Interface, Rate};
 
 use super::thresholds::records;
 use super::{Options, costs};
-use crate::output::{Sink, aside, named};
+use crate::output::{Sink, aside};
 use crate::table;
 use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
 
@@ -302,7 +302,7 @@ fn write(options: &Options, results: &Results, costs: Costs) -> Result<(), Failu
     records(&csv, std::iter::once(header).chain(rows))?;
     plot(options, &svg, results)?;
     let text = serde_json::to_vec_pretty(&costs).map_err(Failure::bad_input)?;
-    std::fs::write(&json, text).map_err(|error| named(&json, error))?;
+    Sink::open(&json)?.write(&text)?;
     say!("written: {}, {}, {}", csv.display(), svg.display(), json.display());
     Ok(())
 }

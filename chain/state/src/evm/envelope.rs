@@ -59,7 +59,7 @@ pub struct Envelope {
     pub most_gas_price: u64,
     /// What is sent along.
     pub value: U256,
-    /// What it calls.
+    /// The contract that is called, or a creation.
     pub target: Target,
     /// What the called code reads.
     pub input: Bytes,
@@ -85,9 +85,9 @@ pub enum EnvelopeError {
     /// A mark that is neither 0 nor 1.
     #[error("byte {at} is {got}, not 0 or 1")]
     Mark {
-        /// Where it stands.
+        /// The position of the byte in the transaction.
         at: usize,
-        /// The byte.
+        /// The byte that stands there.
         got: u8,
     },
     /// A creation that has an address.
@@ -141,7 +141,7 @@ impl Envelope {
 }
 
 fn signed_digest(chain: ChainId, signed: &[u8]) -> [u8; 32] {
-    sha256(&[b"prefinal/state/evm/v1", chain.as_bytes(), signed])
+    sha256(&[b"prefinal/state/v1/evm", chain.as_bytes(), signed])
 }
 
 impl SignedEnvelope {
@@ -193,7 +193,7 @@ impl SignedEnvelope {
         &self.envelope
     }
 
-    /// The encoded transaction.
+    /// The transaction as it was signed and sent, with its signature.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -61,7 +61,7 @@ impl StateKey {
     /// The key of the row that `name` has among the rows of one kind.
     #[must_use]
     pub fn new(kind: u8, name: &[u8]) -> Self {
-        Self(sha256(&[b"prefinal/state/row/v1", &[kind], name]))
+        Self(sha256(&[b"prefinal/state/v1/row", &[kind], name]))
     }
 
     /// The 32 bytes of the key.

@@ -60,7 +60,7 @@ pub struct Nonce(u64);
 /// What the state knows of an account. An account without a row has nothing, and nonce 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// What it has.
+    /// The money of the account.
     pub balance: Amount,
     /// The nonce of its next transaction.
     pub nonce: Nonce,
@@ -86,7 +86,7 @@ impl AccountId {
         Self(key)
     }
 
-    /// The public key.
+    /// The public key that signs for the account.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0

@@ -22,12 +22,12 @@ pub enum Receipt {
     Paid,
     /// This candidate has the amount, the fee is burnt.
     Drawn {
-        /// Who was drawn.
+        /// The candidate that was drawn.
         winner: AccountId,
     },
     /// The sender has too little for the amount: the fee is burnt, the nonce is used, and nobody is paid.
     Unpaid,
-    /// Nothing has changed.
+    /// The transfer was not executed, and the state is as it was.
     Rejected(Rejection),
 }
 
@@ -258,5 +258,5 @@ fn accounts_of(transfer: &Transfer) -> Vec<AccountId> {
 
 /// What a transfer draws by. Transfers of one block draw independently of each other.
 fn draw(value: &Randomness, signed: &SignedTransfer) -> [u8; 32] {
-    sha256(&[b"prefinal/state/draw/v1", &value.to_bytes(), &signed.hash()])
+    sha256(&[b"prefinal/state/v1/draw", &value.to_bytes(), &signed.hash()])
 }

@@ -45,7 +45,7 @@ pub struct CandidateError {
 /// What a transfer does, beside paying its fee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Pays an account.
+    /// Pays the amount to one account.
     Pay {
         /// Who receives the amount.
         to: AccountId,
@@ -67,7 +67,7 @@ pub struct Transfer {
     pub fee: Amount,
     /// What the receiver gets.
     pub amount: Amount,
-    /// Who receives it.
+    /// Whether one account is paid, or one of several is drawn.
     pub action: Action,
 }
 
@@ -82,16 +82,16 @@ pub struct SignedTransfer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransferError {
-    /// Another length.
+    /// There are more or fewer bytes than a transfer has.
     #[error("{got} bytes, a transfer has {TRANSFER_BYTES}")]
     Length {
         /// The number of bytes.
         got: usize,
     },
-    /// No such kind.
+    /// The first byte names no kind of transfer.
     #[error("kind {got} of a transfer, there are 0 and 1")]
     Kind {
-        /// The first byte.
+        /// The byte that should name the kind.
         got: u8,
     },
     /// Too few candidates, or too many.
@@ -184,7 +184,7 @@ impl Transfer {
 
 fn signed_digest(chain: ChainId, bytes: &[u8; TRANSFER_BYTES]) -> [u8; 32] {
     let signed = bytes.get(..SIGNED).unwrap_or(bytes);
-    sha256(&[b"prefinal/state/transfer/v1", chain.as_bytes(), signed])
+    sha256(&[b"prefinal/state/v1/transfer", chain.as_bytes(), signed])
 }
 
 impl SignedTransfer {
@@ -220,7 +220,7 @@ impl SignedTransfer {
         &self.transfer
     }
 
-    /// The 300 bytes.
+    /// The 300 bytes that were sent, with the signature.
     #[must_use]
     pub fn bytes(&self) -> &[u8; TRANSFER_BYTES] {
         &self.bytes

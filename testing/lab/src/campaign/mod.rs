@@ -109,7 +109,7 @@ pub enum Function {
 /// How signatures of engines are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Signatures {
-    /// On the curve
+    /// Every signature on the curve
     Real,
     /// By what was seen to leave each party, and on the curve only what faulty parties make themselves. Executions
     /// are the same, and cost less
@@ -201,7 +201,8 @@ impl<S: Priced> Default for Known<S> {
 /// Whole validators. What is known of the committee's values goes in, by its number, and comes out.
 fn play_on<S: Forge + Priced, E: Corruptible + Subject>(
     board: &Board<S, E>,
-    (seed, draw): (u64, &Draw),
+    seed: u64,
+    draw: &Draw,
     known: &mut BTreeMap<usize, Knowledge<S, E>>,
 ) -> Result<ExecutionReport, Failure>
 where
@@ -228,14 +229,14 @@ impl<S: Forge + Priced> Real<S> {
     ) -> Result<ExecutionReport, Failure> {
         match game.engine {
             EngineName::Listed(engine::Name::Jolteon) if game.without.is_none() => {
-                play_on(&self.board, (game.seed, draw), &mut known.jolteon)
+                play_on(&self.board, game.seed, draw, &mut known.jolteon)
             }
             EngineName::Listed(engine::Name::Trantor)
                 if game.without.is_none() && layout.changes() =>
             {
                 let board = self.on_trantor.get_or_init(|| Board::new(layout));
                 let board = board.as_ref().map_err(Failure::bad_input)?;
-                play_on(board, (game.seed, draw), &mut known.trantor)
+                play_on(board, game.seed, draw, &mut known.trantor)
             }
             // The keys are for inputs without a value.
             _ => self.table.play(game, draw, false),
@@ -265,7 +266,7 @@ impl<'a> Hall<'a> {
 
     fn play_replica(&self, game: Game, draw: &Draw) -> Result<ExecutionReport, Failure> {
         let company = late(&self.companies, self.layouts, draw.board, Company::new)?;
-        replica::play((game.seed, game.signatures), draw, company)
+        replica::play(game.seed, game.signatures, draw, company)
     }
 
     fn play(

@@ -19,7 +19,7 @@ pub(super) struct Account<'a> {
 }
 
 impl Account<'_> {
-    /// Checks everything.
+    /// Checks what must hold of a run: the table in the head of [`super`].
     pub(super) fn check(&self) -> Result<Summary, Violation> {
         let blocks = check::agreement(self.honest(), |seen| match seen {
             Observation::Applied(slot, block) => Some((*slot, *block)),

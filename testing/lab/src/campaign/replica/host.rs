@@ -91,7 +91,7 @@ fn before(slot: Slot) -> Slot {
     Slot::new(slot.get().saturating_sub(1))
 }
 
-/// The host.
+/// Makes the parties of a run, and starts them again after crashes.
 pub(super) struct ReplicaHost {
     context: Context,
     identities: Vec<Arc<Identity>>,
@@ -101,7 +101,7 @@ pub(super) struct ReplicaHost {
     founders: usize,
     seating: Seating,
     signatures: Signatures,
-    /// Of each committee.
+    /// What was found out about the signatures of each committee.
     verdicts: BTreeMap<Tag, <Trantor as ReadableEngine>::Memo>,
     conspiracy: Rc<Conspiracy<Trantor>>,
     /// Why a party has not started.
@@ -112,7 +112,8 @@ impl ReplicaHost {
     pub(super) fn new(
         company: &Company,
         settings: &Settings,
-        (seating, signatures): (Seating, Signatures),
+        seating: Seating,
+        signatures: Signatures,
         conspiracy: Rc<Conspiracy<Trantor>>,
     ) -> Self {
         let with_place = company.configurations.iter().find(|one| {

@@ -36,7 +36,7 @@ const PERIOD: Duration = Duration::from_millis(300);
 /// How long that goes on after the network has healed.
 const AFTER_HEALING: Duration = Duration::from_secs(2);
 
-/// What one does.
+/// What a faulty party lies about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lie {
     Pieces,
@@ -81,7 +81,8 @@ pub(super) struct Liar {
 
 impl Liar {
     pub(super) fn new(
-        (lie, me): (Lie, Party),
+        lie: Lie,
+        me: Party,
         context: Context,
         conspiracy: &Rc<Conspiracy<Trantor>>,
         tally: &Rc<RefCell<Tally>>,

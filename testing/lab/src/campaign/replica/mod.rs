@@ -175,19 +175,21 @@ impl Scenario {
     }
 }
 
-/// Plays one execution.
+/// Plays the execution of a seed, with all that is drawn for it.
 pub(super) fn play(
-    (seed, signatures): (u64, Signatures),
+    seed: u64,
+    signatures: Signatures,
     draw: &Draw,
     company: &Company,
 ) -> Result<ExecutionReport, Failure> {
     let draw = &Draw { heals: draw.heals + LONGER, ..draw.clone() };
     let scenario = Scenario::new(seed, draw, company);
-    play_as((seed, signatures), draw, company, &scenario)
+    play_as(seed, signatures, draw, company, &scenario)
 }
 
 fn play_as(
-    (seed, signatures): (u64, Signatures),
+    seed: u64,
+    signatures: Signatures,
     draw: &Draw,
     company: &Company,
     scenario: &Scenario,
@@ -203,14 +205,14 @@ fn play_as(
         scenario.lies.as_ref().map(|_| Vec::new()),
     );
     let told = Rc::clone(&conspiracy);
-    let host = ReplicaHost::new(company, &scenario.settings, (seating, signatures), told);
+    let host = ReplicaHost::new(company, &scenario.settings, seating, signatures, told);
     let mut stage = Stage::new(seed, draw, host, BOUNDS)?;
     stage.corrupt_engines(|party, tally| {
         let mut rules = Trantor::rules(&conspiracy, party, tally);
         let drawn = || lies::draw(seed, party);
         let lies = scenario.lies.clone().unwrap_or_else(drawn).into_iter();
         rules.extend(lies.map(|lie| {
-            let liar = Liar::new((lie, party), company.context, &conspiracy, tally);
+            let liar = Liar::new(lie, party, company.context, &conspiracy, tally);
             let rule: Box<dyn Rule<_>> = Box::new(liar);
             rule
         }));

@@ -42,7 +42,7 @@ fn scenario(company: &Company, lies: &[Lie]) -> Scenario {
 }
 
 fn outcome(company: &Company, scenario: &Scenario) -> (Tally, Summary) {
-    let played = play_as((1, Signatures::Seen), &draw(), company, scenario).unwrap();
+    let played = play_as(1, Signatures::Seen, &draw(), company, scenario).unwrap();
     (played.tally, played.outcome.unwrap())
 }
 
@@ -93,7 +93,7 @@ fn an_execution_is_the_same_again_and_with_signatures_on_the_curve() {
     )];
     for seed in 0..2 {
         let draw = Draw::new(seed, &stakes);
-        let play = |signatures| play((seed, signatures), &draw, &company).unwrap();
+        let play = |signatures| play(seed, signatures, &draw, &company).unwrap();
         let (seen, real) = (play(Signatures::Seen), play(Signatures::Real));
         assert_eq!(seen.fingerprint, real.fingerprint, "seed {seed}");
         assert_eq!((seen.outcome, seen.tally), (real.outcome, real.tally), "seed {seed}");

@@ -154,7 +154,8 @@ impl Concealer {
         &mut self,
         dice: &mut Dice,
         to: Party,
-        (epoch, message): (EpochId, &Message),
+        epoch: EpochId,
+        message: &Message,
     ) -> Option<Message> {
         let is_shown = match message {
             Message::Proposal(proposal) => {
@@ -191,7 +192,7 @@ impl<M: Envelope<Message>> Rule<M> for Concealer {
         let Some((epoch, message)) = letter.message.engine() else { return leaves.push(letter) };
         let to = self.conspiracy.seating.party(letter.to);
         let message = message.clone();
-        if let Some(told) = self.instead(scene.dice, to, (epoch, &message)) {
+        if let Some(told) = self.instead(scene.dice, to, epoch, &message) {
             leaves.push(Letter { message: M::of_engine(epoch, told), ..letter });
         }
         // The later view has begun, and the height is not decided yet.
