@@ -48,7 +48,7 @@ pub struct Limits {
 pub struct Config {
     /// The part that this node plays.
     pub role: Role,
-    /// What starts early.
+    /// The stages that start before the one in front of them has ended.
     pub switches: Switches,
     /// How much is kept.
     pub limits: Limits,
@@ -71,7 +71,7 @@ pub struct StateClaim {
     pub height: Height,
     /// The name of the block.
     pub block: BlockId,
-    /// Its results.
+    /// The roots that executing the block gave.
     pub roots: Roots,
 }
 
@@ -105,7 +105,7 @@ pub enum StartError {
     /// A limit is zero, so that nothing could ever pass.
     #[error("the limit of {what} is zero")]
     Limit {
-        /// The limit's field.
+        /// The name of the field of `Limits`.
         what: &'static str,
     },
 }

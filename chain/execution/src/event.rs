@@ -32,9 +32,9 @@ pub enum Input<X: Executor, C: StateCertificate> {
     /// the slot's block is ordered, on a full node when its validator hands it on; after a restart again for
     /// all slots whose blocks are not committed.
     Value {
-        /// The slot.
+        /// The slot that the value belongs to.
         slot: Slot,
-        /// Its value.
+        /// The random value itself.
         value: Randomness,
     },
     /// A state certificate that this node has assembled, or has verified.
@@ -65,7 +65,7 @@ pub struct Certified<C> {
 /// A committed block, as a validator hands it on to full nodes: without its state, which they compute.
 #[derive(Clone)]
 pub struct Delivery<X: Executor, C: StateCertificate> {
-    /// The block.
+    /// The block with its transactions.
     pub block: Block<X::Transaction>,
     /// The random value of its slot, if a transaction reads it.
     pub value: Option<Randomness>,
@@ -91,7 +91,7 @@ pub enum Effect<X: Executor, C: StateCertificate> {
     ForwardValue {
         /// The slot of the block.
         slot: Slot,
-        /// Its value.
+        /// The random value that the tail reads.
         value: Randomness,
     },
     /// Hand this committed block on to the full nodes that follow this validator.
@@ -169,7 +169,7 @@ pub enum Refusal {
     /// A proposal is not kept. It is executed once it is ordered.
     #[error("proposal {block} is not kept: {why}")]
     Proposal {
-        /// The proposal.
+        /// The name of the proposed block.
         block: BlockId,
         /// Why it is not kept.
         why: Unkept,
@@ -180,7 +180,7 @@ pub enum Refusal {
     Gap {
         /// The block that was reported.
         block: BlockId,
-        /// Its height.
+        /// The height that the block names.
         got: Height,
         /// The height that comes next.
         expected: Height,
@@ -200,7 +200,7 @@ pub enum Refusal {
     Beyond {
         /// The block that was given.
         block: BlockId,
-        /// Its height.
+        /// The height that the block names.
         got: Height,
         /// The last height that is taken now.
         last: Height,
@@ -244,9 +244,9 @@ pub enum Unkept {
     /// Its slot has as many proposals as are kept.
     #[error("{most} proposals of {slot} are kept already")]
     Forks {
-        /// The slot.
+        /// The slot that all these proposals name.
         slot: Slot,
-        /// The limit.
+        /// How many proposals of one slot are kept.
         most: usize,
     },
     /// There is no room beside proposals of earlier slots.

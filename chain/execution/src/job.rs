@@ -45,13 +45,13 @@ pub struct StoreJob<X: Executor, C: StateCertificate> {
 
 /// The call that a [`StoreJob`] makes.
 pub enum StoreCall<X: Executor, C: StateCertificate> {
-    /// [`Store::write_optimistic`].
+    /// The block is not certified yet: [`Store::write_optimistic`].
     Write(Block<X::Transaction>, Execution<X>),
-    /// [`Store::write_certified`].
+    /// The block is written with its certificate: [`Store::write_certified`].
     WriteCertified(Block<X::Transaction>, Execution<X>, C),
-    /// [`Store::certify`].
+    /// The block was written before: [`Store::certify`].
     Certify(C),
-    /// [`Store::revert`].
+    /// The block was not ordered: [`Store::revert`].
     Revert,
 }
 

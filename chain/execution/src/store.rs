@@ -53,8 +53,8 @@ pub struct Recovered<X: Executor> {
     pub optimistic: Vec<OptimisticBlock<X>>,
 }
 
-/// A certificate of a block's roots, as it is stored and sent. The pipeline does not look into it. Whoever
-/// hands one to the pipeline has verified it.
+/// A certificate of a block's roots, as it is stored and sent. The pipeline does not look into it:
+/// the host verifies it first.
 pub trait StateCertificate:
     Clone + Debug + BorshSerialize + BorshDeserialize + Send + Sync + 'static
 {

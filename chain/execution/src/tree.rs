@@ -46,7 +46,7 @@ pub(crate) struct Entry<X: Executor> {
 
 /// How far a block is executed.
 pub(crate) enum Progress<X: Executor> {
-    /// Nothing is executed.
+    /// The head waits for the parent's state.
     New,
     /// The head is being executed.
     Head,

@@ -36,19 +36,19 @@ pub enum StateError {
     /// A block is written whose parent is neither written nor the last committed block.
     #[error("the parent of {block} is not in the store")]
     NoParent {
-        /// The block.
+        /// The block that is written.
         block: BlockId,
     },
     /// A block is certified or read that is not written.
     #[error("{block} is not in the store")]
     NoBlock {
-        /// The block.
+        /// The block that is missing.
         block: BlockId,
     },
     /// A block is certified that is no child of the last committed block.
     #[error("{block} is no child of the last committed block, which is {committed}")]
     NotNext {
-        /// The block.
+        /// The block that is certified.
         block: BlockId,
         /// The last committed block.
         committed: BlockId,
@@ -56,25 +56,25 @@ pub enum StateError {
     /// A committed block is to be reverted.
     #[error("{block} is committed")]
     Committed {
-        /// The block.
+        /// The block that cannot be reverted.
         block: BlockId,
     },
     /// A state is asked for that is pruned, or not committed yet.
     #[error("the state at {height} is not in the store")]
     NoVersion {
-        /// The height.
+        /// The height whose state is asked for.
         height: Height,
     },
     /// More forks at one height than have numbers.
     #[error("{height} has too many forks")]
     TooManyForks {
-        /// The height.
+        /// The height with too many blocks.
         height: Height,
     },
     /// The height has no number among the tree's versions.
     #[error("{height} is beyond the last one")]
     TooHigh {
-        /// The height.
+        /// The height that is too high.
         height: Height,
     },
     /// The file holds the state of a chain with another genesis.

@@ -31,7 +31,7 @@ pub enum MisbehaviorError {
     /// The committee has no such member.
     #[error("party {party} is not a member of this committee")]
     NotAMember {
-        /// The party.
+        /// The party that signed both messages.
         party: Party,
     },
     /// A signature is not the member's, or not for this committee.

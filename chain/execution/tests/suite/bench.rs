@@ -37,7 +37,7 @@ pub(crate) const fn validator(switches: Switches) -> Config {
     Config { role: Role::Validator, switches, limits }
 }
 
-/// All eight settings.
+/// All eight combinations of the three switches.
 pub(crate) fn all_switches() -> impl Iterator<Item = Switches> {
     (0..8_u8).map(|bits| Switches {
         opt_execute: bits & 1 != 0,

@@ -315,7 +315,7 @@ impl Member {
     }
 }
 
-/// The root, and the order vote again if there is one: what was withheld for want of the root is decided anew.
+/// The root, and the order vote again if there is one: what was withheld for want of the root is decided again.
 pub(crate) fn inputs_of(vote: &Vote) -> Vec<epochs::Input<StateSig>> {
     let (slot, value) = (vote.slot, Value::new(vote.claim.block.to_bytes()));
     let root = vote.claim.roots.digest();

@@ -40,7 +40,7 @@ pub struct EvmRules {
 /// What became of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum EvmReceipt {
-    /// It ended well.
+    /// The called code ran to its end, and its changes stand.
     Succeeded {
         /// Gas that is paid.
         gas: u64,
@@ -48,7 +48,7 @@ pub enum EvmReceipt {
         created: Option<[u8; 20]>,
         /// What the called code returned.
         output: Vec<u8>,
-        /// What it logged.
+        /// The logs of all called contracts, in their order.
         logs: Vec<LogEntry>,
     },
     /// The called code undid what it had done.
@@ -68,18 +68,18 @@ pub enum EvmReceipt {
         /// Gas that is paid: all that it was given.
         gas: u64,
     },
-    /// Nothing has changed.
+    /// The transaction was not executed, and the state is as it was.
     Rejected(EvmRejection),
 }
 
 /// A log of a contract.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct LogEntry {
-    /// Which contract.
+    /// The address of the contract that logged.
     pub address: [u8; 20],
     /// What to search for.
     pub topics: Vec<[u8; 32]>,
-    /// The rest.
+    /// Any bytes that the contract logged with them.
     pub data: Vec<u8>,
 }
 

@@ -24,7 +24,7 @@ const BURNT: u8 = 5;
 pub struct EvmAccount {
     /// The nonce of its next transaction.
     pub nonce: u64,
-    /// What it has.
+    /// The money of the account, in the smallest unit.
     pub balance: U256,
     /// Keccak-256 of its code.
     pub code_hash: B256,

@@ -26,7 +26,7 @@ pub enum ProofError {
     /// Longer than any path.
     #[error("{got} hashes in a proof, at most {most} are possible")]
     TooLong {
-        /// Number of hashes.
+        /// The number of hashes in the proof.
         got: usize,
         /// The most that a path has.
         most: usize,

@@ -59,7 +59,7 @@ const NODES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("nodes");
 
 /// A transaction as the store keeps it.
 pub trait StoredTransaction: Transaction {
-    /// The encoded transaction.
+    /// The transaction's bytes, which [`Self::from_bytes`] reads.
     fn to_bytes(&self) -> Vec<u8>;
 
     /// The transaction that was encoded, or `None` if these bytes are not a transaction's.

@@ -294,8 +294,8 @@ fn test_and_abort_learns_nothing_whatever_the_value() {
     }
 }
 
-/// A contract that gives control away, and reads when it is called back, does not read: whoever stands between
-/// could undo it.
+/// A contract that gives control away, and reads when it is called back, does not get the value: the
+/// contract in between could undo what follows.
 #[test]
 fn calling_back_does_not_read() {
     let mut chain = Chain::new();

@@ -60,7 +60,7 @@ pub struct Experiment {
     pub batch_interval: Duration,
     /// The least time from one proposal to the next.
     pub block_interval: Duration,
-    /// What work costs.
+    /// The time that executing and writing blocks takes.
     pub prices: Prices,
     /// Virtual time before the counting begins.
     pub warm_up: Duration,
@@ -78,7 +78,7 @@ pub struct Parts {
     pub disseminate: Duration,
     /// From the proposal until it is ordered.
     pub order: Duration,
-    /// Executing, after that.
+    /// From the order until the block is executed.
     pub execute: Duration,
     /// Until the certificate is there.
     pub certify: Duration,
@@ -139,7 +139,7 @@ impl Prices {
 }
 
 impl Parts {
-    /// All of them.
+    /// The mean latency: the sum of all parts.
     #[must_use]
     pub fn total(&self) -> Duration {
         let Self { disseminate, order, execute, certify, commit, full_node } = *self;
@@ -290,7 +290,7 @@ impl Experiment {
     }
 }
 
-/// When what happened.
+/// The times of all events of a run, by node and height.
 struct Times {
     times: BTreeMap<(Seat, Height, Event), Duration>,
 }

@@ -111,7 +111,7 @@ pub(super) enum Message {
     Deliver(Box<Delivery<Priced, ()>>),
 }
 
-/// What is measured.
+/// The events of a block at one node whose times are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     Executed,
@@ -237,7 +237,7 @@ impl Machine for Node {
     }
 }
 
-/// All nodes.
+/// The validators and full nodes of a run, which the simulator boots.
 pub(super) struct Stations {
     validators: u32,
     full_nodes: u32,

@@ -37,7 +37,7 @@ pub(super) struct PlannedBlock {
     pub(super) block: Block<Transfers>,
     pub(super) batches: Vec<Batch>,
     pub(super) proposed: Duration,
-    /// For every validator.
+    /// The times at each validator, by its number.
     pub(super) seats: Vec<SeatTimes>,
 }
 
