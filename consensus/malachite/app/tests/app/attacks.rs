@@ -9,17 +9,18 @@ use malachitebft_app_channel::app::metrics::SharedRegistry;
 use malachitebft_app_channel::app::types::Keypair;
 use malachitebft_app_channel::app::types::codec::Codec as _;
 use malachitebft_core_consensus::SignedConsensusMsg;
-use malachitebft_core_types::{Round, SignedMessage};
-use malachitebft_network::handle::Handle;
+use malachitebft_core_types::{NilOrVal, Round, SignedMessage, VoteType};
+use malachitebft_network::handle::{CtrlHandle, Handle};
 use malachitebft_network::{
-    Channel, ChannelNames, Config, DiscoveryConfig, GossipSubConfig, NetworkIdentity,
+    Channel, ChannelNames, Config, DiscoveryConfig, Event, GossipSubConfig, NetworkIdentity,
     ProtocolNames, PubSubMaxSizePerTopic, PubSubProtocol, TransportProtocol,
 };
-use prefinal_malachite::{Address, Block, Height, Misbehavior, Proposal};
+use prefinal_malachite::{Address, Block, Height, Misbehavior, Proposal, Tendermint, Vote};
 use prefinal_malachite_app::{App, Exit, StartError, WireCodec, WireLimits};
 use prefinal_protocol::{ChainId, Party};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
+use tokio::task::JoinHandle;
 
 use crate::host::{Death, Line, Plan, TestHost, finalized};
 use crate::runs::{Node, options, ports, start, within};
@@ -87,36 +88,49 @@ async fn a_stranger_is_not_counted_and_learns_nothing() {
     within(chain.app.stop()).await.unwrap();
 }
 
-/// A second process with the keys of the last party, as an operator starts by mistake or a thief on purpose.
+/// A second process with the keys of the last party. Started from a copy of its home it would have its name
+/// on the network as well, and every node hears one peer of a name: a thief takes another name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_processes_with_one_key_convict_each_other() {
-    let (plan, home, addresses) = (Plan::equal(4), TempDir::new().unwrap(), ports(5));
-    let nodes = three(&plan, &home, &addresses[..4]).await;
-    let one = start(&plan, 3, &home.path().join("one"), &addresses[..4]).await;
-    let mut elsewhere = addresses.clone();
-    elsewhere.swap(3, 4);
-    let other = start(&plan, 3, &home.path().join("other"), &elsewhere[..4]).await;
-    let accused = |line: &Line| match line {
-        Line::Misbehaved(height, party, bytes) => Some((*height, *party, bytes.clone())),
+async fn who_votes_twice_in_a_round_is_convicted() {
+    let (plan, home, addresses) = (Plan::equal(4), TempDir::new().unwrap(), ports(4));
+    let nodes = three(&plan, &home, &addresses).await;
+    let thief = Outsider::join(&plan, &addresses[..3]).await;
+    let convicted = |line| match line {
+        Line::Misbehaved(height, party, bytes) => Some((height, party, bytes)),
         _ => None,
     };
     let mut found = Vec::new();
-    for height in 6.. {
-        within(nodes[0].log.reach(height)).await;
-        found = nodes[0].log.lines().iter().filter_map(accused).collect();
+    for last in 0..20 {
+        // Its first words may come before the nodes listen, and a height may be over when they come.
+        for height in (last + 1..last + 5).map(Height::new) {
+            let block = Block::new(height, vec![vec![7].into()]);
+            for value in [NilOrVal::Nil, NilOrVal::Val(block.id())] {
+                let vote = Vote {
+                    kind: VoteType::Prevote,
+                    height,
+                    round: Round::ZERO,
+                    value,
+                    voter: Address::new(Party::new(3)),
+                    extension: None,
+                };
+                let signature = plan.key(3).sign_vote(&plan.validators(height), &vote);
+                thief.say(&SignedConsensusMsg::Vote(SignedMessage::new(vote, signature))).await;
+            }
+        }
+        within(nodes[0].log.reach(last + 1)).await;
+        found = nodes[0].log.lines().into_iter().filter_map(convicted).collect();
         if !found.is_empty() {
             break;
         }
     }
+    assert!(!found.is_empty());
     for (height, party, bytes) in found {
         assert_eq!(party, 3);
         let evidence: Misbehavior = borsh::from_slice(&bytes).unwrap();
         evidence.verify(&plan.validators(Height::new(height))).unwrap();
     }
-    for node in nodes.into_iter().chain([one, other]) {
-        // The two may have refused to go on.
-        let _ = within(node.app.stop()).await;
-    }
+    stop(nodes).await;
+    thief.leave().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -139,7 +153,33 @@ fn name(plan: &Plan, purpose: &str) -> String {
     format!("/prefinal/{chain}/{purpose}/1")
 }
 
-/// A peer that speaks the protocols of the network, and says what it likes.
+/// A peer with a name of no member: it speaks the protocols of the network, and says what it likes.
+struct Outsider {
+    network: CtrlHandle,
+    draining: JoinHandle<()>,
+}
+
+impl Outsider {
+    async fn join(plan: &Plan, addresses: &[SocketAddr]) -> Self {
+        let mut network = peer(plan, addresses).await;
+        while !matches!(within(network.recv()).await.unwrap(), Event::PeerConnected(_)) {}
+        let (mut events, network) = network.split();
+        let draining = tokio::spawn(async move { while events.recv().await.is_some() {} });
+        Self { network, draining }
+    }
+
+    async fn say(&self, message: &SignedConsensusMsg<Tendermint>) {
+        let codec =
+            WireCodec::new(WireLimits { frame: 1 << 24, response: 1 << 24, block: 1 << 24 });
+        self.network.publish(Channel::Consensus, codec.encode(message).unwrap()).await.unwrap();
+    }
+
+    async fn leave(self) {
+        self.network.wait_shutdown().await.unwrap();
+        self.draining.await.unwrap();
+    }
+}
+
 async fn peer(plan: &Plan, addresses: &[SocketAddr]) -> Handle {
     let name = |purpose| name(plan, purpose);
     let multiaddr = |address: &SocketAddr| {
@@ -190,17 +230,8 @@ async fn peer(plan: &Plan, addresses: &[SocketAddr]) -> Handle {
 async fn garbled_frames_and_blocks_that_are_too_large_disturb_nobody() {
     let (plan, home, addresses) = (Plan::equal(4), TempDir::new().unwrap(), ports(4));
     let nodes = three(&plan, &home, &addresses).await;
-    let mut attacker = peer(&plan, &addresses[..3]).await;
-    let (mut events, control) = {
-        while !matches!(
-            within(attacker.recv()).await.unwrap(),
-            malachitebft_network::Event::PeerConnected(_)
-        ) {}
-        attacker.split()
-    };
-    let draining = tokio::spawn(async move { while events.recv().await.is_some() {} });
+    let attacker = Outsider::join(&plan, &addresses[..3]).await;
     // The key of the fourth party signs blocks of twice the limit, and of one byte more than it.
-    let codec = WireCodec::new(WireLimits { frame: 1 << 24, response: 1 << 24, block: 1 << 24 });
     for height in (1..40).map(Height::new) {
         let length = if height.get() % 2 == 0 { 1 << 21 } else { (1 << 20) - 3 };
         let block = Block::new(height, vec![Arc::from(vec![7; length])]);
@@ -213,7 +244,7 @@ async fn garbled_frames_and_blocks_that_are_too_large_disturb_nobody() {
         };
         let signature = plan.key(3).sign_proposal(&plan.validators(height), &proposal);
         let message = SignedConsensusMsg::Proposal(SignedMessage::new(proposal, signature));
-        control.publish(Channel::Consensus, codec.encode(&message).unwrap()).await.unwrap();
+        attacker.say(&message).await;
     }
     for length in 0..64_usize {
         let garbage: Vec<u8> = (0..length).map(|byte| u8::try_from(byte).unwrap()).collect();
@@ -221,9 +252,9 @@ async fn garbled_frames_and_blocks_that_are_too_large_disturb_nobody() {
             let mut garbage = garbage.clone();
             garbage.insert(0, first);
             for channel in [Channel::Consensus, Channel::Liveness, Channel::ProposalParts] {
-                control.publish(channel, garbage.clone().into()).await.unwrap();
+                attacker.network.publish(channel, garbage.clone().into()).await.unwrap();
             }
-            control.broadcast(Channel::Sync, garbage.into()).await.unwrap();
+            attacker.network.broadcast(Channel::Sync, garbage.into()).await.unwrap();
         }
     }
     let seen = nodes[0].app.store().last().unwrap().map_or(0, Height::get);
@@ -233,8 +264,7 @@ async fn garbled_frames_and_blocks_that_are_too_large_disturb_nobody() {
         assert!(decision.block.payload_bytes() < 1000, "{height}: an attacker's block");
     }
     stop(nodes).await;
-    control.wait_shutdown().await.unwrap();
-    draining.await.unwrap();
+    attacker.leave().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
