@@ -12,15 +12,11 @@ pub(crate) struct Stage {
 }
 
 pub(crate) const STAGES: &[Stage] = &[
-    Stage {
-        name: "source",
-        about: "format, lints of all targets, documentation, the book",
-        gates: source,
-    },
+    Stage { name: "source", about: "format, locked dependencies, the book", gates: source },
     Stage { name: "licences", about: "licences and origins of all dependencies", gates: licences },
     Stage {
         name: "tests",
-        about: "unit, integration and documentation tests, and a campaign of attacks",
+        about: "lints of all targets, unit, integration and documentation tests, campaigns of attacks",
         gates: tests,
     },
     Stage {
@@ -128,12 +124,52 @@ const CAMPAIGNS: [&str; 5] = [
     "--engine jolteon --function bls --epochs 2 --executions 8 --seed 10",
 ];
 
-/// These benches have no tests; `source` looks at them.
-const WORKSPACE: &str = "test --workspace --exclude prefinal-bench --exclude prefinal-geo --locked";
+/// Tests of whole processes, which wait for one another and leave the cores to those that compute.
+const WAITING: [&str; 9] =
+    ["app", "cli", "http", "memory", "round", "run", "sidecar", "timelock", "validators"];
+/// All other integration tests; several packages have one of the same name.
+const COMPUTING: [&str; 25] = [
+    "boundary",
+    "broken",
+    "campaign",
+    "engine",
+    "epoch",
+    "exhaustive",
+    "field",
+    "interop",
+    "lanes",
+    "laws",
+    "links",
+    "platforms",
+    "readmes",
+    "refusals",
+    "report",
+    "rounding",
+    "suite",
+    "table",
+    "tables",
+    "tags",
+    "threads",
+    "tidy",
+    "tutorial",
+    "versions",
+    "wire_memory",
+];
 
-/// Benches are among all targets, so that they compile. The book's links and programs are in `tests`.
+/// `cargo test` of the workspace. Clippy stands in for the compiler each time, so that nothing is built
+/// twice.
+fn workspace(more: &str) -> Gate {
+    let gate = Gate::cargo(&format!("test --workspace --locked --features {EXTRAS} {more}"));
+    linted(gate)
+}
+
+fn linted(gate: Gate) -> Gate {
+    gate.with("RUSTC_WORKSPACE_WRAPPER", &root().join("xtask/clippy.sh").to_string_lossy())
+}
+
+/// The book's links and programs are in `tests`.
 fn source() -> Result<Vec<Gate>, Failed> {
-    setup::components(&["rustfmt", "clippy"])?;
+    setup::components(&["rustfmt"])?;
     setup::mdbook()?;
     let mut gates = vec![Gate::cargo("fmt --all --check")];
     for folder in SATELLITES {
@@ -142,10 +178,6 @@ fn source() -> Result<Vec<Gate>, Failed> {
         // Not all of them are compiled by a gate: what they depend on must at least be theirs to have.
         gates.push(Gate::cargo(&format!("update --quiet --workspace --locked {manifest}")));
     }
-    let clippy = format!("clippy --workspace --all-targets --locked --features {EXTRAS}");
-    gates.push(Gate::cargo(&format!("{clippy} -- -D warnings")));
-    let docs = Gate::cargo("doc --workspace --no-deps --locked");
-    gates.push(docs.with("RUSTDOCFLAGS", "-D warnings"));
     gates.push(Gate::new("mdbook", "build docs/book"));
     Ok(gates)
 }
@@ -163,19 +195,25 @@ fn licences() -> Result<Vec<Gate>, Failed> {
 
 const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
 
-/// Examples that must not compile name their error, which this rustdoc compares.
+/// Benches are among all targets, so that they compile.
 fn tests() -> Result<Vec<Gate>, Failed> {
+    setup::components(&["clippy"])?;
+    let named =
+        |tests: &[&str]| tests.iter().map(|name| format!(" --test {name}")).collect::<String>();
+    let computing = workspace(&format!("--lib --bins{}", named(&COMPUTING)));
     let rustdoc = root().join("xtask/rustdoc.sh");
-    let all = Gate::cargo(&format!("{WORKSPACE} --features {EXTRAS}"));
-    let campaign =
-        |options| Gate::new("target/debug/prefinal", &format!("simulate --campaign {options}"));
-    let all = all.with("RUSTDOC", &rustdoc.to_string_lossy());
-    let mut gates = vec![all];
+    let mut gates = vec![
+        workspace("--all-targets --no-run"),
+        computing.beside(workspace(named(&WAITING).trim())),
+        workspace("--doc").with("RUSTDOC", &rustdoc.to_string_lossy()),
+    ];
     if computes_wide() {
         // Once more as on a processor without AVX-512.
         let line = "test -p prefinal-bls12-381 -p prefinal-crypto-core --lib --tests --locked";
         gates.push(Gate::cargo(line).with("PREFINAL_LANES", "off"));
     }
+    let campaign =
+        |options| Gate::new("target/debug/prefinal", &format!("simulate --campaign {options}"));
     gates.extend(CAMPAIGNS.map(campaign));
     Ok(gates)
 }
@@ -195,8 +233,7 @@ fn http() -> Result<Vec<Gate>, Failed> {
     setup::go()?;
     let packages = Gate::new("npm", "ci --no-audit --no-fund").inside("node/tests/http");
     let modules = Gate::new("go", "vet .").inside("node/tests/http/go");
-    let validators = format!("{WORKSPACE} --test validators --features {EXTRAS}");
-    let validators = Gate::cargo(&format!("{validators} -- --ignored clients::"));
+    let validators = workspace("--test validators -- --ignored clients::");
     Ok(vec![packages, modules, served("-- --ignored"), validators])
 }
 
@@ -204,13 +241,12 @@ fn http() -> Result<Vec<Gate>, Failed> {
 fn sidecar() -> Result<Vec<Gate>, Failed> {
     setup::go()?;
     setup::venv("target/sidecar-python", "node/sidecar/tests/sidecar/python/requirements.txt")?;
-    let line = format!("{WORKSPACE} --test sidecar --features {EXTRAS} -- --ignored");
-    Ok(vec![Gate::cargo(&line)])
+    Ok(vec![workspace("--test sidecar -- --ignored")])
 }
 
 /// Tests of what the devnet serves. As in `tests`, so that nothing is built again.
 fn served(more: &str) -> Gate {
-    Gate::cargo(&format!("{WORKSPACE} --test http --features {EXTRAS} {more}"))
+    workspace(&format!("--test http {more}"))
 }
 
 fn vectors() -> Result<Vec<Gate>, Failed> {
@@ -315,10 +351,10 @@ fn python() -> Result<Vec<Gate>, Failed> {
     };
     let types = here("mypy", "--cache-dir ../../target/mypy");
     let mut gates = vec![
-        Gate::new(
+        linted(Gate::new(
             "target/maturin/bin/maturin",
             &format!("{wheel} --manifest-path bindings/python/Cargo.toml"),
-        ),
+        )),
         Gate::new(
             "target/python/bin/python3",
             &format!("{install} --force-reinstall --find-links target/wheels prefinal"),
@@ -428,4 +464,29 @@ fn fuzz() -> Result<Vec<Gate>, Failed> {
         });
     }
     Ok(gates)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn no_test_is_forgotten() {
+        let metadata = Command::new(env!("CARGO"))
+            .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+            .current_dir(root())
+            .output()
+            .unwrap();
+        let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout).unwrap();
+        let packages = metadata["packages"].as_array().unwrap();
+        let targets = packages.iter().flat_map(|one| one["targets"].as_array().unwrap());
+        let tests = targets.filter(|target| target["kind"][0] == "test");
+        let tests: BTreeSet<&str> = tests.map(|test| test["name"].as_str().unwrap()).collect();
+        let run: Vec<&str> = WAITING.into_iter().chain(COMPUTING).collect();
+        assert_eq!(run.len(), tests.len(), "named twice");
+        assert_eq!(run.into_iter().collect::<BTreeSet<_>>(), tests);
+    }
 }

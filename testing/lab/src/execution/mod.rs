@@ -15,8 +15,6 @@
 //! A full node stands beside its validator, and a client beside its full node, as in the paper.
 mod node;
 mod order;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};

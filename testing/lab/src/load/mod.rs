@@ -396,7 +396,3 @@ impl Host for LoadHost {
         (Trantor::run(&mut self.verdicts, &job), cost)
     }
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-mod tests;

@@ -91,3 +91,15 @@ impl Ordering {
         reported
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measured_work_is_done() {
+        let work = ordering().unwrap();
+        assert!(work.decode().is_some());
+        assert_eq!(work.order(), work.count());
+    }
+}

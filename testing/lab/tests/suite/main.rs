@@ -6,6 +6,7 @@
 //! | `epochs`                        | that follow one another, on Jolteon and Malachite      |
 //! | `malachite`                     | on Malachite                                           |
 //! | `trantor`                       | on Trantor                                             |
+//! | `load`, `execution`, `observe`  | of the experiments that `prefinal simulate` shows      |
 //!
 //! One program, for each would compile every scheme on every engine again.
 #![allow(
@@ -20,6 +21,9 @@ mod attacks;
 mod bites;
 mod committee;
 mod epochs;
+mod execution;
 mod faults;
+mod load;
 mod malachite;
+mod observe;
 mod trantor;

@@ -1,10 +1,9 @@
-//! What the experiment must show, whatever the figures.
+//! What the pipeline's experiment must show, whatever the figures.
 use std::time::Duration;
 
 use prefinal_execution::Switches;
+use prefinal_lab::execution::{Experiment, Prices};
 use prefinal_sim::{Geography, Placement, ZAPTOS};
-
-use super::{Experiment, Prices};
 
 /// A tenth of the paper's committee, in the same regions.
 fn small() -> Experiment {

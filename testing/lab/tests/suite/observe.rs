@@ -1,0 +1,68 @@
+//! What is shown of an execution.
+use std::num::NonZeroU32;
+use std::ops::ControlFlow;
+
+use prefinal_beacon::Path;
+use prefinal_lab::observe::{CostModel, Event, Order, observe};
+use prefinal_registry::scheme::Name;
+use prefinal_validator::setup::Algorithm;
+use prefinal_weighted_rounding::{Ratio, Stake};
+
+fn events(order: &Order) -> Vec<Event> {
+    let mut all = Vec::new();
+    observe(order, &mut |events, _| {
+        all.extend(events);
+        ControlFlow::Continue(())
+    })
+    .expect("good order");
+    all
+}
+
+fn order(algorithm: Algorithm) -> Order {
+    Order {
+        stakes: [4, 3, 2, 2, 1].map(Stake::new).to_vec(),
+        regions: vec!["all".to_owned()],
+        scheme: Name::Bls,
+        algorithm,
+        fast: Ratio::FIVE_SIXTHS,
+        slots: 3,
+        seed: 7,
+        jitter: 5,
+        cores: NonZeroU32::MIN,
+        charge: CostModel::Nothing,
+        messages: true,
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_events_in_their_order() {
+    let fast = events(&order(Algorithm::Fast));
+    assert_eq!(fast, events(&order(Algorithm::Fast)));
+    assert!(fast.is_sorted_by_key(|event| event.at));
+    let count = |kind| fast.iter().filter(|event| event.kind == kind).count();
+    assert!(count("revealed") >= 15 && count("finalized") >= 15 && count("partial") > 0);
+    let other = Order { seed: 8, ..order(Algorithm::Fast) };
+    assert_ne!(fast, events(&other));
+    // Nobody gets a partial before it was sent.
+    for partial in fast.iter().filter(|event| event.kind == "partial") {
+        let sent = fast.iter().any(|event| {
+            let same = (event.slot, event.path) == (partial.slot, partial.path);
+            let sender = Some(event.party) == partial.from;
+            event.kind == "released" && same && sender && event.at <= partial.at
+        });
+        assert!(sent, "{partial:?}");
+    }
+    let slow = events(&order(Algorithm::Slow));
+    assert!(slow.iter().all(|event| event.path != Some(Path::Fast)));
+}
+
+#[test]
+fn the_caller_may_end_a_run() {
+    let order = Order { slots: u64::MAX, ..order(Algorithm::Fast) };
+    let mut portions = 0;
+    let ended = observe(&order, &mut |_, _| {
+        portions += 1;
+        ControlFlow::Break(())
+    });
+    assert!(ended.is_ok() && portions == 1);
+}
