@@ -129,7 +129,8 @@ impl Prices {
     }
 
     /// The most transactions that are executed in this time.
-    fn most(&self, time: Duration) -> u64 {
+    #[must_use]
+    pub fn most(&self, time: Duration) -> u64 {
         let nanos = time.saturating_sub(self.execute_block).as_nanos();
         let most = nanos * u128::from(self.execute_per_second.get()) / 1_000_000_000;
         u64::try_from(most).unwrap_or(u64::MAX)
