@@ -156,16 +156,18 @@ const COMPUTING: [&str; 25] = [
     "wire_memory",
 ];
 
-/// `cargo test` of the workspace. Clippy stands in for the compiler each time, so that nothing is built
-/// twice.
+/// `cargo test` of the workspace. What is linted is built as well: hundreds of dependencies are not compiled once
+/// to be looked at and once more to run.
 fn workspace(more: &str) -> Gate {
-    let gate = Gate::cargo(&format!("test --workspace --locked --features {EXTRAS} {more}"));
-    linted(gate)
+    linted(Gate::cargo(&format!("test --workspace --locked --features {EXTRAS} {more}")))
 }
 
+/// Clippy in the compiler's place, told as `cargo clippy -- -D warnings` tells it.
 fn linted(gate: Gate) -> Gate {
-    gate.with("RUSTC_WORKSPACE_WRAPPER", &root().join("xtask/clippy.sh").to_string_lossy())
+    gate.with("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").with("CLIPPY_ARGS", DENY_WARNINGS)
 }
+
+const DENY_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 
 /// The book's links and programs are in `tests`.
 fn source() -> Result<Vec<Gate>, Failed> {
@@ -489,5 +491,29 @@ mod tests {
         let run: Vec<&str> = WAITING.into_iter().chain(COMPUTING).collect();
         assert_eq!(run.len(), tests.len(), "named twice");
         assert_eq!(run.into_iter().collect::<BTreeSet<_>>(), tests);
+    }
+    /// Nobody promises that Clippy is told in this way.
+    #[test]
+    fn a_lint_is_an_error() {
+        let linted = |source: &str| {
+            let file =
+                std::env::temp_dir().join(format!("prefinal-linted-{}.rs", std::process::id()));
+            std::fs::write(&file, source).unwrap();
+            let mut clippy = Command::new("clippy-driver");
+            clippy.args([
+                "rustc",
+                "--crate-type=lib",
+                "--emit=metadata",
+                "--crate-name=linted",
+                "-o",
+            ]);
+            clippy.arg(file.with_extension("rmeta")).arg(&file).env("CLIPPY_ARGS", DENY_WARNINGS);
+            let passed = clippy.output().unwrap().status.success();
+            std::fs::remove_file(&file).unwrap();
+            let _ = std::fs::remove_file(file.with_extension("rmeta"));
+            passed
+        };
+        assert!(linted("pub fn none(of: &[u8]) -> bool { of.is_empty() }"));
+        assert!(!linted("pub fn none(of: &[u8]) -> bool { of.len() == 0 }"));
     }
 }
