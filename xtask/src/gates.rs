@@ -124,42 +124,11 @@ const CAMPAIGNS: [&str; 5] = [
     "--engine jolteon --function bls --epochs 2 --executions 8 --seed 10",
 ];
 
-/// Tests of whole processes, which wait for one another and leave the cores to those that compute.
-const WAITING: [&str; 9] =
-    ["app", "cli", "http", "memory", "round", "run", "sidecar", "timelock", "validators"];
-/// All other integration tests; several packages have one of the same name.
-const COMPUTING: [&str; 25] = [
-    "boundary",
-    "broken",
-    "campaign",
-    "engine",
-    "epoch",
-    "exhaustive",
-    "field",
-    "interop",
-    "lanes",
-    "laws",
-    "links",
-    "platforms",
-    "readmes",
-    "refusals",
-    "report",
-    "rounding",
-    "suite",
-    "table",
-    "tables",
-    "tags",
-    "threads",
-    "tidy",
-    "tutorial",
-    "versions",
-    "wire_memory",
-];
-
 /// `cargo test` of the workspace. What is linted is built as well: hundreds of dependencies are not compiled once
 /// to be looked at and once more to run.
 fn workspace(more: &str) -> Gate {
-    linted(Gate::cargo(&format!("test --workspace --locked --features {EXTRAS} {more}")))
+    let line = format!("test --workspace --locked --features {EXTRAS} {more}");
+    linted(Gate::cargo(line.trim_end()))
 }
 
 /// Clippy in the compiler's place, told as `cargo clippy -- -D warnings` tells it.
@@ -200,15 +169,10 @@ const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
 /// Benches are not run, but they compile.
 fn tests() -> Result<Vec<Gate>, Failed> {
     setup::components(&["clippy"])?;
-    let named =
-        |tests: &[&str]| tests.iter().map(|name| format!(" --test {name}")).collect::<String>();
-    let computing = workspace(&format!("--lib --bins{}", named(&COMPUTING)));
     let rustdoc = root().join("xtask/rustdoc.sh");
     let mut gates = vec![
-        workspace("--no-run"),
         workspace("--benches --no-run"),
-        computing.beside(workspace(named(&WAITING).trim())),
-        workspace("--doc").with("RUSTDOC", &rustdoc.to_string_lossy()),
+        workspace("").with("RUSTDOC", &rustdoc.to_string_lossy()),
     ];
     if computes_wide() {
         // Once more as on a processor without AVX-512.
@@ -471,27 +435,10 @@ fn fuzz() -> Result<Vec<Gate>, Failed> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
     use std::process::Command;
 
     use super::*;
 
-    #[test]
-    fn no_test_is_forgotten() {
-        let metadata = Command::new(env!("CARGO"))
-            .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
-            .current_dir(root())
-            .output()
-            .unwrap();
-        let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout).unwrap();
-        let packages = metadata["packages"].as_array().unwrap();
-        let targets = packages.iter().flat_map(|one| one["targets"].as_array().unwrap());
-        let tests = targets.filter(|target| target["kind"][0] == "test");
-        let tests: BTreeSet<&str> = tests.map(|test| test["name"].as_str().unwrap()).collect();
-        let run: Vec<&str> = WAITING.into_iter().chain(COMPUTING).collect();
-        assert_eq!(run.len(), tests.len(), "named twice");
-        assert_eq!(run.into_iter().collect::<BTreeSet<_>>(), tests);
-    }
     /// Nobody promises that Clippy is told in this way.
     #[test]
     fn a_lint_is_an_error() {
