@@ -10,7 +10,7 @@
 //! configuration has all places of the one before, with the same keys. A party leaves with a stake of
 //! zero, and then follows without a vote; a new one joins at the end of the list. Let it join without stake
 //! first, and give it stake when it has the state: until then nothing can be decided that needs it. Start it
-//! with a configuration that it has a place in.
+//! with [`Replica::join`](crate::Replica::join) and a configuration that it has a place in.
 //!
 //! After [Trantor](https://arxiv.org/abs/2308.15849), section 5.6.
 use core::fmt::Debug;

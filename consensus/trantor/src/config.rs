@@ -189,6 +189,21 @@ impl ConfigError {
     }
 }
 
+/// The context of the committee with these keys and stakes.
+pub(crate) fn committee_context<'a>(
+    context: &Context,
+    seats: impl Iterator<Item = (&'a PublicKey, u128)>,
+) -> [u8; 32] {
+    let mut hash = Sha256::new()
+        .chain_update(b"prefinal/trantor/v1/committee")
+        .chain_update(context.to_bytes());
+    for (key, stake) in seats {
+        hash.update(key.to_bytes());
+        hash.update(stake.to_be_bytes());
+    }
+    hash.finalize().into()
+}
+
 /// The members of a committee: their keys and stakes, and the context that they sign. The engine and
 /// its jobs share it.
 #[derive(Clone, Debug)]
@@ -210,22 +225,16 @@ impl Replicas {
         if size == 0 || size > MAX_MEMBERS {
             return Err(ConfigError::Size { got: size });
         }
-        let mut hash = Sha256::new()
-            .chain_update(b"prefinal/trantor/v1/committee")
-            .chain_update(context.to_bytes());
-        let mut stakeholders = Vec::new();
-        for (party, member) in (0_u32..).map(Party::new).zip(&members) {
-            hash.update(member.key.get().to_bytes());
-            hash.update(member.stake.get().to_be_bytes());
-            if member.stake.get() > 0 {
-                stakeholders.push(party);
-            }
-        }
+        let seats = members.iter().map(|member| (member.key.get(), member.stake.get()));
+        let hash = committee_context(context, seats);
+        let parties = (0_u32..).map(Party::new).zip(&members);
+        let stakeholders =
+            parties.filter(|(_, member)| member.stake.get() > 0).map(|(party, _)| party).collect();
         let elector = |Member { key, stake }| Elector { key, stake: stake.get() };
         let electors: Vec<_> = members.into_iter().map(elector).collect();
         let electorate = Electorate::more_than_two_thirds(electors.clone())?;
         let weak = Electorate::with_quorum(electors, electorate.total() / 3 + 1)?;
-        Ok(Self { context: hash.finalize().into(), electorate, weak, stakeholders })
+        Ok(Self { context: hash, electorate, weak, stakeholders })
     }
 
     /// The committee's context. Every signed statement and every name starts with it.

@@ -131,6 +131,7 @@ pub use replica::checkpoint::{
     CertifiedStatement, MAX_CERTIFICATE, MAX_PIECES, MAX_VOTE, PIECE, Piece, PieceError, Statement,
 };
 pub use replica::contents::RestoreFailure;
+pub use replica::history::{Change, MAX_CHANGES};
 pub use replica::job::{CertifyJob, CertifyVerdict, ReplicaJob, ReplicaVerdict};
 pub use replica::message::{CheckpointVote, ReplicaFault, ReplicaMessage, WrongState};
 pub use replica::{

@@ -13,20 +13,24 @@
 //!
 //! After a crash a replica begins with its last checkpoint and orders the epoch again from its records. It
 //! comes to the same state and votes for the same statement, so the vote needs no record.
+//!
+//! A replica that slept through changes of the committee, or joins later, learns the present committee from
+//! the certified changes that its peers keep (`history`).
 pub(crate) mod certifier;
 pub(crate) mod checkpoint;
 pub(crate) mod contents;
 mod epochs;
+pub(crate) mod history;
 pub(crate) mod job;
 pub(crate) mod message;
 mod receive;
+mod records;
 mod transfer;
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::SecretKey;
 use prefinal_crypto_core::context::Context;
@@ -39,19 +43,21 @@ use crate::config::{Config, ConfigError};
 use crate::engine::{Effect as OrderEffect, Input as OrderInput, Output as OrderOutput, Trantor};
 use crate::message::Message as OrderMessage;
 use crate::order::Ordered;
-use crate::records::{Record as OrderRecord, Records};
 use crate::schedule::Schedule;
 use certifier::Certifier;
 use checkpoint::{CertifiedStatement, State, Statement};
 use contents::{Contents, RestoreFailure};
+use history::{History, Newcomer};
 use job::{ReplicaJob, ReplicaVerdict};
 use message::{CheckpointVote, CommitteeTag, ReplicaFault, ReplicaMessage};
+use records::EarlierLives;
+pub use records::ReplicaRecord;
 use transfer::Transfer;
 
 /// What a replica is started with, beside the configuration of its ordering.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The committee of the first `config_offset` epochs.
+    /// The committee of the first `config_offset` epochs. For a party that joins later, see [`Replica::join`].
     pub configuration: Configuration,
     /// After how many epochs a configuration takes effect, at least one.
     pub config_offset: u64,
@@ -123,37 +129,6 @@ pub enum ReplicaInput {
     Certifier(Arc<dyn Certifier>),
     /// The time of [`Machine::wake_at`] has come.
     Tick,
-}
-
-/// What must survive a crash.
-#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub enum ReplicaRecord {
-    /// A record of the ordering.
-    Order(OrderRecord),
-    /// A certified checkpoint with its state. Of what came before it little is needed any more, see
-    /// [`ReplicaRecord::retain`].
-    Checkpoint(CertifiedStatement, Vec<u8>),
-}
-
-impl ReplicaRecord {
-    /// The records that a restart needs: the last checkpoint, what came after it, and of what came before it
-    /// the batches that may still be ordered, since this party has acknowledged them, and decisions of later
-    /// heights, for a peer that has certified the checkpoint earlier may be ahead.
-    #[must_use]
-    pub fn retain(mut records: Vec<Self>) -> Vec<Self> {
-        let last = records.iter().rposition(|record| matches!(record, Self::Checkpoint(..)));
-        let later = records.split_off(last.unwrap_or(0));
-        let first = match later.first() {
-            Some(Self::Checkpoint(certified, _)) => certified.statement.slot,
-            _ => Slot::new(0),
-        };
-        records.retain(|record| match record {
-            Self::Order(record) => record.reaches(first),
-            Self::Checkpoint(..) => false,
-        });
-        records.extend(later);
-        records
-    }
 }
 
 /// What a replica wants done, except for its records.
@@ -248,14 +223,16 @@ pub struct Replica<A> {
     /// Peers whose certificate was not valid, and until when no other one of theirs is checked.
     muted: BTreeMap<Party, Instant>,
     pub(crate) transfer: Option<Transfer>,
+    pub(crate) history: History,
     patience: Duration,
     now: Instant,
     outputs: VecDeque<ReplicaOutput>,
 }
 
 impl<A: Application> Replica<A> {
-    /// A replica that continues where `records` end. Give no records for a fresh start. The members are
-    /// those of the service's configuration; `config.members` is not used.
+    /// A founder's replica, which continues where `records` end. Give no records for a fresh start. The
+    /// members are those of the service's configuration, which is in force from epoch 0 on;
+    /// `config.members` is not used.
     ///
     /// # Errors
     /// [`StartError`] says what is refused.
@@ -265,19 +242,43 @@ impl<A: Application> Replica<A> {
         service: Service<A>,
         records: impl IntoIterator<Item = ReplicaRecord>,
     ) -> Result<Self, StartError> {
+        let lives = EarlierLives::read(records);
+        Self::restart(config, secret, service, lives)
+    }
+
+    /// The replica of a party that joins later, with a configuration that it has a place in. It knows these
+    /// members and not in which epochs they are the committee. So until it has taken a certified state it
+    /// takes part in nothing, accuses nobody because of a committee, and asks for a checkpoint. Give it
+    /// its records as to [`Replica::new`]; with a checkpoint in them it goes on as any other.
+    ///
+    /// It needs a checkpoint that its configuration, or a later one, has signed: start it with one that is in
+    /// force already, or it waits until that has ended an epoch.
+    ///
+    /// # Errors
+    /// [`StartError`] says what is refused.
+    pub fn join(
+        config: Config,
+        secret: SecretKey,
+        service: Service<A>,
+        records: impl IntoIterator<Item = ReplicaRecord>,
+    ) -> Result<Self, StartError> {
+        let lives = EarlierLives::read(records);
+        let newcomer = lives.checkpoint.is_none().then(Newcomer::default);
+        Self::restart(config, secret, service, EarlierLives { newcomer, ..lives })
+    }
+
+    fn restart(
+        config: Config,
+        secret: SecretKey,
+        service: Service<A>,
+        lives: EarlierLives,
+    ) -> Result<Self, StartError> {
         let Service { mut app, certifier, settings } = service;
         if settings.config_offset == 0 {
             return Err(StartError::Offset);
         }
         let (context, me, patience) = (config.context, config.me, config.timeout);
-        let mut kept = Records::default();
-        let mut last = None;
-        for record in records {
-            match record {
-                ReplicaRecord::Order(record) => kept.apply(record),
-                ReplicaRecord::Checkpoint(certified, bytes) => last = Some((certified, bytes)),
-            }
-        }
+        let EarlierLives { ordering: mut kept, checkpoint: last, changes, newcomer } = lives;
         let genesis = SeatedCommittee::new(&context, settings.configuration.clone())?;
         let mut seated: BTreeMap<u64, SeatedCommittee> =
             (0..settings.config_offset).map(|epoch| (epoch, genesis.clone())).collect();
@@ -313,11 +314,12 @@ impl<A: Application> Replica<A> {
             early: BTreeMap::new(),
             muted: BTreeMap::new(),
             transfer: None,
+            history: History::new(newcomer),
             patience,
             now: Instant::START,
             outputs: VecDeque::new(),
         };
-        replica.configure(epoch);
+        replica.begin_again(epoch, changes);
         Ok(replica)
     }
 
@@ -394,7 +396,7 @@ impl<A: Application> Machine for Replica<A> {
     fn handle(&mut self, now: Instant, input: ReplicaInput) {
         self.now = now;
         match input {
-            ReplicaInput::Start => Machine::handle(&mut self.engine, now, OrderInput::Start),
+            ReplicaInput::Start => self.start(),
             ReplicaInput::Received { from, message } => self.receive(from, message),
             ReplicaInput::Submit(transaction) => {
                 Machine::handle(&mut self.engine, now, OrderInput::Submit(transaction));
@@ -408,6 +410,7 @@ impl<A: Application> Machine for Replica<A> {
         }
         self.repeat_vote();
         self.watch_transfer();
+        self.seek();
     }
 
     fn poll(&mut self) -> Option<ReplicaOutput> {
@@ -430,6 +433,7 @@ impl<A: Application> Machine for Replica<A> {
     fn wake_at(&self) -> Option<Instant> {
         let vote = self.own.as_ref().map(|own| own.again);
         let transfer = self.transfer.as_ref().map(Transfer::deadline);
-        [Machine::wake_at(&self.engine), vote, transfer].into_iter().flatten().min()
+        let seeks = self.history.wake_at();
+        [Machine::wake_at(&self.engine), vote, transfer, seeks].into_iter().flatten().min()
     }
 }

@@ -8,9 +8,10 @@
 //! The paper agrees on one version of each certificate with another instance of PBFT, since every party may
 //! have other signers in it. A threshold signature is the same everywhere, so there is nothing to agree on. Its
 //! key is handed over from committee to committee, so a replica that slept through many of them still
-//! verifies the latest checkpoint; with the other certifier it must know the committee that signed. A replica
-//! that is further behind tries the last committee that it knows. Members of a committee of long ago, whose
-//! stake is elsewhere now, could lie to it then; the shared key rules that out.
+//! verifies the latest checkpoint. With the other certifier it must know the committee that signed, and learns it
+//! from the certified changes that its peers keep, see `replica::history`. Members of a committee of long ago,
+//! whose stake is elsewhere now, could lie to it then with changes of their own making; the shared key rules
+//! that out.
 //!
 //! Shares are rounded stake. With a threshold signature the quorum is therefore a range of stake, as the
 //! rounding of the handed-over key says.

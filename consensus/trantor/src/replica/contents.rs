@@ -82,7 +82,7 @@ impl Contents {
         let contents: Self = borsh::from_slice(state.bytes()).map_err(|_| failure.clone())?;
         let schedule = &contents.schedule;
         let epochs = contents.configurations.keys().copied();
-        let in_a_row = epochs.eq((statement.epoch..).take(contents.configurations.len()));
+        let in_a_row = epochs.eq((statement.epoch..=u64::MAX).take(contents.configurations.len()));
         let right = (schedule.epoch(), schedule.first()) == (statement.epoch, statement.slot)
             && contents.hash_configurations() == statement.configurations
             && in_a_row
@@ -96,19 +96,28 @@ impl Contents {
         context: &Context,
         known: &BTreeMap<u64, SeatedCommittee>,
     ) -> Result<BTreeMap<u64, SeatedCommittee>, RestoreFailure> {
-        let mut all: BTreeMap<u64, SeatedCommittee> = BTreeMap::new();
-        for (&epoch, configuration) in &self.configurations {
-            let before = all.values().next_back();
-            let mut candidates = before.into_iter().chain(known.values().rev());
-            let same = candidates.find(|one| one.configuration == *configuration).cloned();
-            let seated = match same {
-                Some(seated) => seated,
-                None => SeatedCommittee::new(context, configuration.clone())?,
-            };
-            all.insert(epoch, seated);
-        }
-        Ok(all)
+        Ok(seat(&self.configurations, context, known)?)
     }
+}
+
+/// The committees of these configurations. Those that are known need no check of their keys.
+pub(crate) fn seat(
+    configurations: &BTreeMap<u64, Configuration>,
+    context: &Context,
+    known: &BTreeMap<u64, SeatedCommittee>,
+) -> Result<BTreeMap<u64, SeatedCommittee>, ConfigurationError> {
+    let mut all: BTreeMap<u64, SeatedCommittee> = BTreeMap::new();
+    for (&epoch, configuration) in configurations {
+        let before = all.values().next_back();
+        let mut candidates = before.into_iter().chain(known.values().rev());
+        let same = candidates.find(|one| one.configuration == *configuration).cloned();
+        let seated = match same {
+            Some(seated) => seated,
+            None => SeatedCommittee::new(context, configuration.clone())?,
+        };
+        all.insert(epoch, seated);
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

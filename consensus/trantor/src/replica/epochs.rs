@@ -11,6 +11,7 @@ use crate::engine::Input as OrderInput;
 use crate::replica::certifier::{Certifier, CertifierError, Votes};
 use crate::replica::checkpoint::{CertifiedStatement, Statement};
 use crate::replica::contents::Contents;
+use crate::replica::history::Change;
 use crate::replica::job::{CertifyJob, CertifyVerdict, CertifyWork, ReplicaJob};
 use crate::replica::message::{CheckpointVote, ReplicaFault, ReplicaMessage, WrongState};
 use crate::replica::{OpenCheckpoint, Replica, ReplicaEffect, ReplicaRecord, StoredCheckpoint};
@@ -158,7 +159,7 @@ impl<A: Application> Replica<A> {
 
     /// Work about checkpoints has ended.
     pub(super) fn certified(&mut self, verdict: CertifyVerdict) {
-        let CertifyVerdict { work, result } = verdict;
+        let CertifyVerdict { work, result, proven } = verdict;
         match (work, result) {
             (CertifyWork::Combine { statement, .. }, result) => {
                 let open = self.own.as_ref().is_some_and(|own| own.statement == statement);
@@ -174,9 +175,10 @@ impl<A: Application> Replica<A> {
                 self.checking.remove(&from);
                 match result {
                     Ok(_) => self.accept_stable(from, certified),
-                    Err(_) => self.refuse_stable(from, certified.statement.epoch, known),
+                    Err(_) => self.refuse_stable(from, certified, known),
                 }
             }
+            (CertifyWork::History { from, .. }, _) => self.learn(from, proven),
             (CertifyWork::Evidence { party, evidence }, Ok(_)) => {
                 self.accuse(party, ReplicaFault::WrongState(evidence));
             }
@@ -211,6 +213,8 @@ impl<A: Application> Replica<A> {
         let statement = certified.statement;
         self.charge_others(&certified);
         let certificate = certified.certificate.clone();
+        let change = Change::of_checkpoint(&self.engine.committee, &certified, &self.seated);
+        let _new = change.is_some_and(|change| self.keep_change(change));
         self.keep_stable(StoredCheckpoint { certified, state: own.state });
         self.app.checkpoint(&statement, &certificate);
         self.effect(ReplicaEffect::Stable(statement));
@@ -289,5 +293,6 @@ impl<A: Application> Replica<A> {
             None
         });
         self.seated.insert(at, seated.unwrap_or(before));
+        self.forget_seated();
     }
 }

@@ -8,6 +8,7 @@ use crate::config::Replicas;
 use crate::job::{Job, Verdict};
 use crate::replica::certifier::{Certifier, CertifierError, Votes};
 use crate::replica::checkpoint::{CertifiedStatement, Statement};
+use crate::replica::history::{ClaimedHistory, ProvenChange};
 use crate::replica::message::WrongState;
 
 /// Work of a replica, for a driver to run anywhere.
@@ -45,6 +46,11 @@ pub(crate) enum CertifyWork {
         party: Party,
         evidence: Box<WrongState>,
     },
+    /// Changes of the committee that a peer was asked for. The job's committee does not matter.
+    History {
+        from: Party,
+        claimed: Arc<ClaimedHistory>,
+    },
 }
 
 /// The result of work about checkpoints. It must be the one that [`ReplicaJob::run`] gives.
@@ -52,6 +58,8 @@ pub(crate) enum CertifyWork {
 pub struct CertifyVerdict {
     pub(crate) work: CertifyWork,
     pub(crate) result: Result<Vec<u8>, CertifierError>,
+    /// The changes that are proven, if the work is about the history.
+    pub(crate) proven: Vec<ProvenChange>,
 }
 
 /// The result of a job.
@@ -77,6 +85,7 @@ impl ReplicaJob {
 impl CertifyJob {
     fn run(&self) -> CertifyVerdict {
         let (certifier, committee) = (&*self.certifier, &*self.committee);
+        let mut proven = Vec::new();
         let result = match &self.work {
             CertifyWork::Combine { statement, votes } => {
                 certifier.combine(committee, &statement.to_bytes(&self.context), votes)
@@ -92,7 +101,11 @@ impl CertifyJob {
                 let verified = evidence.verify(certifier, committee, &self.context, *party);
                 verified.map(|()| Vec::new())
             }
+            CertifyWork::History { claimed, .. } => {
+                proven = claimed.verify(certifier, &self.context);
+                Ok(Vec::new())
+            }
         };
-        CertifyVerdict { work: self.work.clone(), result }
+        CertifyVerdict { work: self.work.clone(), result, proven }
     }
 }

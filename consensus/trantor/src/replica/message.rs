@@ -7,6 +7,8 @@
 //! | stable        | one        | I lack what you ask for, or certified what you vote for: a checkpoint |
 //! | piece request | one        | I miss this piece of a checkpoint                               |
 //! | piece         | one        | here it is, with its way to the root                            |
+//! | changes request | one      | I know this committee: what came after it?                      |
+//! | changes       | one        | these changes of the committee, each signed by the one before   |
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Context;
@@ -18,12 +20,18 @@ use crate::replica::certifier::{Certifier, CertifierError};
 use crate::replica::checkpoint::{
     CertifiedStatement, MAX_CERTIFICATE, MAX_VOTE, Piece, PieceError, Statement,
 };
+use crate::replica::history::{Change, MAX_CHANGES};
 
 /// The beginning of a committee's context: which committee a message of the ordering belongs to.
 pub(crate) type CommitteeTag = [u8; 8];
 
 pub(crate) fn tag_of(committee: &Replicas) -> CommitteeTag {
-    committee.context().first_chunk().copied().unwrap_or_default()
+    head_of(committee.context())
+}
+
+/// The tag of a committee with this context.
+pub(crate) fn head_of(context: &[u8; 32]) -> CommitteeTag {
+    context.first_chunk().copied().unwrap_or_default()
 }
 
 /// A party's vote for its state.
@@ -58,6 +66,13 @@ pub enum ReplicaMessage {
     },
     /// A piece that was asked for.
     Piece(Box<Piece>),
+    /// The sender wants to learn which committees came after one that it knows.
+    ChangesRequest {
+        /// The beginning of the context of that committee.
+        committee: [u8; 8],
+    },
+    /// The changes of the committee that were asked for, in the order of their epochs. At most [`MAX_CHANGES`].
+    Changes(Vec<Change>),
 }
 
 /// A vote for a state, and what shows that it is wrong: evidence for anybody who knows the committee.
@@ -106,6 +121,14 @@ pub enum ReplicaFault {
         /// Number of bytes that are allowed.
         most: usize,
     },
+    /// An answer has more changes of the committee than it may have.
+    #[error("{got} changes of the committee, at most {most} are allowed")]
+    TooMany {
+        /// Number of changes that came.
+        got: usize,
+        /// Number of changes that are allowed.
+        most: usize,
+    },
     /// Its vote for a checkpoint is not valid.
     #[error("invalid vote for the checkpoint of epoch {epoch}")]
     BadVote {
@@ -136,7 +159,7 @@ impl ReplicaFault {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::TooLong { .. } => "too-long",
+            Self::TooLong { .. } | Self::TooMany { .. } => "too-long",
             Self::BadVote { .. } => "signature-mismatch",
             Self::WrongState(_) => "other-state",
             Self::ForgedCheckpoint { .. } => "invalid-certificate",
@@ -153,7 +176,17 @@ impl ReplicaMessage {
             Self::Stable(certified) => {
                 ("certificate", certified.certificate.len(), MAX_CERTIFICATE)
             }
-            Self::Order { .. } | Self::PieceRequest { .. } | Self::Piece(_) => return Ok(()),
+            Self::Changes(changes) if changes.len() > MAX_CHANGES => {
+                return Err(ReplicaFault::TooMany { got: changes.len(), most: MAX_CHANGES });
+            }
+            Self::Changes(changes) => {
+                let lengths = changes.iter().map(|one| one.certified.certificate.len());
+                ("certificate", lengths.max().unwrap_or_default(), MAX_CERTIFICATE)
+            }
+            Self::Order { .. }
+            | Self::PieceRequest { .. }
+            | Self::Piece(_)
+            | Self::ChangesRequest { .. } => return Ok(()),
         };
         if got > most { Err(ReplicaFault::TooLong { what, got, most }) } else { Ok(()) }
     }

@@ -17,7 +17,8 @@ const MAX_EARLY: usize = 64;
 impl<A: Application> Replica<A> {
     /// The latest committee that is known. It has the places of all before.
     pub(super) fn latest(&self) -> Arc<Replicas> {
-        let latest = self.seated.values().next_back().map(|one| &one.committee);
+        let seated = || self.seated.values().next_back().map(|one| &one.committee);
+        let latest = self.history.latest().or_else(seated);
         Arc::clone(latest.unwrap_or(&self.engine.committee))
     }
 
@@ -29,6 +30,14 @@ impl<A: Application> Replica<A> {
             self.accuse(from, fault);
             return;
         }
+        // What is said about epochs means nothing to a newcomer: it does not know their committees.
+        let of_use = matches!(
+            message,
+            ReplicaMessage::Stable(_) | ReplicaMessage::Piece(_) | ReplicaMessage::Changes(_)
+        );
+        if self.history.newcomer.is_some() && !of_use {
+            return;
+        }
         let is_member = self.engine.committee().member(from).is_some();
         match message {
             ReplicaMessage::Order { committee, message } if is_member => {
@@ -37,11 +46,16 @@ impl<A: Application> Replica<A> {
             ReplicaMessage::Order { committee, message } => {
                 self.hear_of_later(from, committee, &message);
             }
-            ReplicaMessage::Vote(_) | ReplicaMessage::PieceRequest { .. } if !is_member => {}
+            ReplicaMessage::Vote(_)
+            | ReplicaMessage::PieceRequest { .. }
+            | ReplicaMessage::ChangesRequest { .. }
+                if !is_member => {}
             ReplicaMessage::Vote(vote) => self.receive_vote(from, *vote),
             ReplicaMessage::Stable(certified) => self.receive_stable(from, *certified),
             ReplicaMessage::PieceRequest { epoch, index } => self.serve_piece(from, epoch, index),
             ReplicaMessage::Piece(piece) => self.receive_piece(from, *piece),
+            ReplicaMessage::ChangesRequest { committee } => self.serve_changes(from, committee),
+            ReplicaMessage::Changes(changes) => self.receive_changes(from, changes),
         }
     }
 

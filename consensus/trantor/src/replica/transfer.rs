@@ -1,9 +1,11 @@
 //! State transfer: a replica that fell behind fetches a certified state, one piece from one peer at a time.
 //!
 //! It learns of the checkpoint from a peer that does not keep the heights it asks for. The certificate is
-//! checked before the first piece is asked for, and each piece when it comes. A peer that sends a wrong piece
-//! is accused and the next one is asked; so it is if a peer sends nothing, or is slow. Pieces wait in memory,
-//! so after a crash the replica is where it was before, and begins again.
+//! checked before the first piece is asked for, and each piece when it comes. If the committee that should
+//! have signed it is not known for sure, a certificate that does not verify may be no fault: then the peer is
+//! asked how the committee changed, see `replica::history`. A peer that sends a wrong piece is accused and the
+//! next one is asked; so it is if a peer sends nothing, or is slow. Pieces wait in memory, so after a crash
+//! the replica is where it was before, and begins again.
 //!
 //! **While a state is fetched, others become known**, for the peers go on. If each took the place of the one
 //! before, a large state would never be complete. So only the peer that is asked is listened to, when it says
@@ -16,13 +18,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use prefinal_crypto_core::access::Party;
-use prefinal_protocol::{Instant, Recipient};
+use prefinal_protocol::{Instant, Machine, Recipient};
 
 use crate::app::Application;
-use crate::config::Replicas;
+use crate::engine::Input as OrderInput;
 use crate::order::Ordered;
 use crate::replica::checkpoint::{CertifiedStatement, Piece, State};
 use crate::replica::contents::{Contents, RestoreFailure};
+use crate::replica::history::{Change, Signatories};
 use crate::replica::job::CertifyWork;
 use crate::replica::message::{ReplicaFault, ReplicaMessage};
 use crate::replica::{Replica, ReplicaEffect, StoredCheckpoint};
@@ -122,15 +125,6 @@ impl<A: Application> Replica<A> {
         }
     }
 
-    /// The committee that signs the checkpoint of an epoch, or the last one that is known here, and whether
-    /// it is that one.
-    fn signers(&self, epoch: u64) -> Option<(Arc<Replicas>, bool)> {
-        let signing = epoch.checked_sub(1)?;
-        let known = self.seated.get(&signing);
-        let seated = known.or_else(|| self.seated.values().next_back())?;
-        Some((Arc::clone(&seated.committee), known.is_some()))
-    }
-
     /// A peer tells of its checkpoint.
     pub(super) fn receive_stable(&mut self, from: Party, certified: CertifiedStatement) {
         let statement = certified.statement;
@@ -153,18 +147,28 @@ impl<A: Application> Replica<A> {
         if self.muted.get(&from).is_some_and(|until| self.now < *until) {
             return;
         }
-        let Some((committee, known)) = self.signers(statement.epoch) else { return };
+        let Some(signers) = self.signers(statement.epoch) else { return };
+        let Signatories { committee, known } = signers;
         if self.checking.insert(from) {
             self.certify(committee, CertifyWork::Verify { from, certified, known });
         }
     }
 
     /// The certificate of a checkpoint is not valid. That is a fault if the committee was known that should
-    /// have signed. In any case nothing of this peer is checked for a while.
-    pub(super) fn refuse_stable(&mut self, from: Party, epoch: u64, known: bool) {
+    /// have signed. If it was not, the peer is asked for the changes of the committee in between. In any case
+    /// nothing of this peer is checked for a while.
+    pub(super) fn refuse_stable(
+        &mut self,
+        from: Party,
+        certified: CertifiedStatement,
+        known: bool,
+    ) {
         self.muted.insert(from, self.now + self.patience);
         if known {
+            let epoch = certified.statement.epoch;
             self.accuse(from, ReplicaFault::ForgedCheckpoint { epoch });
+        } else if certified.statement.epoch > self.epoch() {
+            self.ask_changes(from, Some(certified));
         }
         if self.transfer.as_ref().is_some_and(|transfer| transfer.peer == from) {
             self.ask_next_peer();
@@ -197,6 +201,8 @@ impl<A: Application> Replica<A> {
         let transfer =
             Transfer { certified, pieces, bytes, next, peer, asked, deadline, misses, replaced };
         self.transfer = Some(transfer);
+        // For those that will ask this party: once the state is here, it cannot check these changes any more.
+        self.ask_changes(from, None);
         self.ask_piece();
     }
 
@@ -268,21 +274,29 @@ impl<A: Application> Replica<A> {
         let statement = certified.statement;
         let epoch = statement.epoch;
         let contents = Contents::open(&state, &statement)?;
-        let seated = contents.seat(&self.context, &self.seated)?;
+        let seated = contents.seat(&self.context, &self.committees())?;
         let failure = RestoreFailure::Contents { epoch };
         let committee = seated.get(&epoch).map(|one| Arc::clone(&one.committee)).ok_or(failure)?;
         if committee.member(self.me).is_none() {
             return Err(RestoreFailure::NotSeated { epoch });
         }
         self.app.restore(&contents.application)?;
+        let signers = self.signers(epoch);
+        let change = signers
+            .and_then(|signers| Change::of_checkpoint(&signers.committee, &certified, &seated));
+        let _new = change.is_some_and(|change| self.keep_change(change));
         self.keep_stable(StoredCheckpoint { certified, state });
         self.effect(ReplicaEffect::Restored(statement));
         self.own = None;
         self.seated = seated;
         self.firsts = [(epoch, statement.slot)].into();
+        let joins = self.history.newcomer.take().is_some();
         self.begin(epoch);
         let ordered = Ordered::from_checkpoint(contents.ordered);
         self.engine.jump(self.now, committee, contents.schedule, ordered);
+        if joins {
+            Machine::handle(&mut self.engine, self.now, OrderInput::Start);
+        }
         Ok(())
     }
 }

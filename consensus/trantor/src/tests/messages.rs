@@ -9,6 +9,8 @@ use super::certify;
 use crate::certificate::Stage;
 use crate::engine::Input;
 use crate::message::{BodyRequest, Commit, Message, ShapeError};
+use crate::replica::message::ReplicaMessage;
+use crate::replica::{ReplicaInput, ReplicaRecord};
 use prefinal_protocol::Machine;
 
 fn specimens(forger: &Forger) -> Vec<Message> {
@@ -95,6 +97,39 @@ fn bytes_from_a_peer_are_decoded_exactly_or_refused_and_never_panic() {
         }
     }
     assert_eq!(bench.engine.next(), Slot::new(1));
+}
+
+#[test]
+fn changes_of_the_committee_are_decoded_exactly_or_refused_and_never_panic() {
+    let mut net = super::service::Net::new(4);
+    net.up(3, super::service::settings(&FOUR));
+    let change = super::histories::change(5, &FOUR, &[2, 1, 1, 1]);
+    let record = borsh::to_vec(&ReplicaRecord::Change(change.clone())).unwrap();
+    let specimens = [
+        ReplicaMessage::ChangesRequest { committee: [7; 8] },
+        ReplicaMessage::Changes(vec![change]),
+    ];
+    let encoded = specimens.map(|message| borsh::to_vec(&message).unwrap());
+    let heads = [(encoded[0][0], encoded[0].len()), (encoded[1][0], encoded[1].len())];
+    assert_eq!((heads, record[0]), ([(5, 9), (6, 1458)], 2));
+    for (bytes, flips) in [(&encoded[0], 1), (&encoded[1], 7)] {
+        assert!(borsh::from_slice::<ReplicaMessage>(&[&bytes[..], &[0]].concat()).is_err());
+        for place in 0..bytes.len() {
+            assert!(borsh::from_slice::<ReplicaMessage>(&bytes[..place]).is_err());
+        }
+        for place in (0..bytes.len()).step_by(flips) {
+            let mut flipped = bytes.clone();
+            flipped[place] ^= 0x81;
+            if let Ok(message) = borsh::from_slice::<ReplicaMessage>(&flipped) {
+                assert_eq!(borsh::to_vec(&message).unwrap(), flipped, "canonical");
+                net.input(3, ReplicaInput::Received { from: Party::new(1), message });
+            }
+        }
+    }
+    for place in 0..record.len() {
+        assert!(borsh::from_slice::<ReplicaRecord>(&record[..place]).is_err());
+    }
+    assert_eq!((net.faults(), net.nodes[&3].history.ahead()), (vec![], vec![]));
 }
 
 #[test]

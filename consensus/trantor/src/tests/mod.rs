@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod answers;
 mod attack;
 mod batches;
 mod bench;
@@ -15,8 +16,10 @@ mod borders;
 mod changes;
 mod clients;
 mod handovers;
+mod histories;
 mod messages;
 mod network;
+mod newcomers;
 mod own;
 mod replicas;
 mod service;

@@ -228,7 +228,7 @@ fn parties_leave_and_join() {
     configure(&mut net, 0, &[0, 1, 1, 1, 1]);
     net.run_to_epoch(4);
     // The new one knows the committee that it is in, and nothing else.
-    net.up(4, Settings { ..settings(&[0, 1, 1, 1, 1]) });
+    net.join(4, settings(&[0, 1, 1, 1, 1]));
     net.run("it has the state", |net| net.restored(4) > 0);
     net.down(3);
     net.run_to_epoch(net.epochs()[0] + 3);

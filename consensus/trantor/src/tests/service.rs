@@ -110,6 +110,16 @@ impl Net {
         self.input(me, ReplicaInput::Start);
     }
 
+    /// Starts a party that joins, with what its earlier lives have made durable.
+    pub(super) fn join(&mut self, me: u32, settings: Settings) {
+        let records = self.records.get(&me).cloned().unwrap_or_default();
+        let certifier = (self.certifiers)(me);
+        let service = Service { app: KeyValues::default(), certifier, settings };
+        let node = Replica::join(config(me), again(me), service, records).unwrap();
+        self.nodes.insert(me, node);
+        self.input(me, ReplicaInput::Start);
+    }
+
     pub(super) fn down(&mut self, party: u32) {
         self.nodes.remove(&party);
         self.queue.retain(|(_, to, _)| *to != party);
@@ -177,6 +187,12 @@ impl Net {
             self.step();
         }
         panic!("never: {what}; epochs {:?}", self.epochs());
+    }
+
+    /// The messages on the way, and to whom.
+    pub(super) fn take_sent(&mut self) -> Vec<(u32, ReplicaMessage)> {
+        let queue = std::mem::take(&mut self.queue).into_iter();
+        queue.map(|(_, to, message)| (to, message)).collect()
     }
 
     /// The messages on the way to a party.

@@ -155,7 +155,8 @@ impl ReplicaHost {
         };
         let config = Config { timeout: ROUND, ..Config::new(self.context, me, Vec::new()) };
         let records = ReplicaRecord::retain(records.to_vec());
-        Replica::new(config, key()?, service, records).map_err(|error| error.to_string())
+        let start = if founder { Replica::new } else { Replica::join };
+        start(config, key()?, service, records).map_err(|error| error.to_string())
     }
 
     fn memo(&mut self, tag: Tag) -> &mut <Trantor as ReadableEngine>::Memo {
