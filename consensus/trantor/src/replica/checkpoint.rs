@@ -9,11 +9,15 @@
 //! The statement alone is certified. So a replica can fetch the state from anybody, one piece at a time,
 //! and knows of each piece whether it is right. The number of pieces follows from the number of bytes, and
 //! with it the shape of the tree, so a proof has one possible length.
+use std::collections::BTreeMap;
+
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::context::Context;
 use prefinal_protocol::Slot;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
+
+use crate::app::Configuration;
 
 /// Bytes of a piece.
 pub const PIECE: usize = 1 << 16;
@@ -141,9 +145,10 @@ fn node(left: &Hash, right: &Hash) -> Hash {
 }
 
 /// The hash of the configurations in a statement.
-pub(crate) fn hash_configurations(encoded: &[u8]) -> Hash {
+pub(crate) fn hash_configurations(configurations: &BTreeMap<u64, Configuration>) -> Hash {
     let hash = Sha256::new().chain_update(b"prefinal/trantor/v1/configurations");
-    hash.chain_update(encoded).finalize().into()
+    // Writing into memory cannot fail.
+    hash.chain_update(borsh::to_vec(configurations).unwrap_or_default()).finalize().into()
 }
 
 /// A state, with the tree over its pieces.

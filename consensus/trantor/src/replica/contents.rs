@@ -66,14 +66,9 @@ impl Contents {
             slot: self.schedule.first(),
             root: state.root(),
             bytes: u64::try_from(state.bytes().len()).unwrap_or(u64::MAX),
-            configurations: self.hash_configurations(),
+            configurations: hash_configurations(&self.configurations),
         };
         (state, statement)
-    }
-
-    fn hash_configurations(&self) -> [u8; 32] {
-        // Writing into memory cannot fail.
-        hash_configurations(&borsh::to_vec(&self.configurations).unwrap_or_default())
     }
 
     /// Reads a state that a statement is about.
@@ -81,12 +76,8 @@ impl Contents {
         let failure = RestoreFailure::Contents { epoch: statement.epoch };
         let contents: Self = borsh::from_slice(state.bytes()).map_err(|_| failure.clone())?;
         let schedule = &contents.schedule;
-        let epochs = contents.configurations.keys().copied();
-        let in_a_row = epochs.eq((statement.epoch..=u64::MAX).take(contents.configurations.len()));
-        let right = (schedule.epoch(), schedule.first()) == (statement.epoch, statement.slot)
-            && contents.hash_configurations() == statement.configurations
-            && in_a_row
-            && !contents.configurations.is_empty();
+        let right = (schedule.epoch(), schedule.first()) == (statement.epoch, statement.slot);
+        check_named(&contents.configurations, statement).map_err(|_| failure.clone())?;
         if right { Ok(contents) } else { Err(failure) }
     }
 
@@ -98,6 +89,23 @@ impl Contents {
     ) -> Result<BTreeMap<u64, SeatedCommittee>, RestoreFailure> {
         Ok(seat(&self.configurations, context, known)?)
     }
+}
+
+/// The configurations are not those of a statement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NotNamed;
+
+/// Checks that a statement names these configurations: by their hash, at least one, of its epoch and the next ones
+/// in a row.
+pub(crate) fn check_named(
+    configurations: &BTreeMap<u64, Configuration>,
+    statement: &Statement,
+) -> Result<(), NotNamed> {
+    let in_a_row = (statement.epoch..=u64::MAX).take(configurations.len());
+    let right = !configurations.is_empty()
+        && configurations.keys().copied().eq(in_a_row)
+        && hash_configurations(configurations) == statement.configurations;
+    if right { Ok(()) } else { Err(NotNamed) }
 }
 
 /// The committees of these configurations. Those that are known need no check of their keys.

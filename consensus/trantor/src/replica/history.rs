@@ -47,14 +47,17 @@ use crate::config::{Replicas, committee_context};
 use crate::engine::Input as OrderInput;
 use crate::replica::Replica;
 use crate::replica::certifier::{Certifier, CertifierError};
-use crate::replica::checkpoint::{CertifiedStatement, hash_configurations};
-use crate::replica::contents::seat;
+use crate::replica::checkpoint::CertifiedStatement;
+use crate::replica::contents::{check_named, seat};
 use crate::replica::job::CertifyWork;
 use crate::replica::message::{CommitteeTag, ReplicaMessage, head_of};
 use crate::replica::records::ReplicaRecord;
 
 /// Most changes of the committee in an answer.
 pub const MAX_CHANGES: usize = 16;
+
+/// Bytes of a list's length.
+const LENGTH: usize = 4;
 
 /// A certified statement with the configurations that it names. It proves the committees of these epochs to a
 /// party that knows the committee which signed it.
@@ -116,18 +119,6 @@ impl Change {
         Some(head_of(&committee_context(context, seats)))
     }
 
-    /// Checks without a pairing that these are the configurations of the statement.
-    fn check_contents(&self) -> Result<(), ChangeError> {
-        let statement = &self.certified.statement;
-        let in_a_row = (statement.epoch..=u64::MAX).take(self.configurations.len());
-        // Writing into memory cannot fail.
-        let encoded = borsh::to_vec(&self.configurations).unwrap_or_default();
-        let right = !self.configurations.is_empty()
-            && self.configurations.keys().copied().eq(in_a_row)
-            && hash_configurations(&encoded) == statement.configurations;
-        if right { Ok(()) } else { Err(ChangeError::Configurations) }
-    }
-
     /// Checks the change against committees that are known from certain epochs on.
     fn verify(
         &self,
@@ -135,7 +126,9 @@ impl Change {
         certifier: &dyn Certifier,
         context: &Context,
     ) -> Result<BTreeMap<u64, SeatedCommittee>, ChangeError> {
-        self.check_contents()?;
+        // Without a pairing, so this comes first.
+        check_named(&self.configurations, &self.certified.statement)
+            .map_err(|_| ChangeError::Configurations)?;
         let epoch = self.epoch();
         let signers = known.range(..epoch).next_back().ok_or(ChangeError::Signers)?.1;
         let other = |(at, chosen): &(&u64, &Configuration)| {
@@ -255,19 +248,20 @@ impl History {
     }
 
     /// The changes behind the last one with this committee, as many as fit into these bytes; one always does,
-    /// or a large committee could not be learned at all.
-    fn after(&self, tag: CommitteeTag, most: usize) -> Vec<Change> {
+    /// or a large committee could not be learned at all. With the bytes of their list.
+    fn after(&self, tag: CommitteeTag, most: usize) -> (Vec<&Change>, usize) {
         let last = self.changes.iter().rev().find(|(_, one)| one.tag == tag);
         let first = last.map_or(Bound::Unbounded, |(epoch, _)| Bound::Excluded(*epoch));
         let (mut answer, mut sum) = (Vec::new(), 0_usize);
         for (_, one) in self.changes.range((first, Bound::Unbounded)).take(MAX_CHANGES) {
-            sum = sum.saturating_add(one.bytes);
-            if sum > most && !answer.is_empty() {
+            let with = sum.saturating_add(one.bytes);
+            if with > most && !answer.is_empty() {
                 break;
             }
-            answer.push(one.change.clone());
+            sum = with;
+            answer.push(&one.change);
         }
-        answer
+        (answer, sum.saturating_add(LENGTH))
     }
 }
 
@@ -363,11 +357,12 @@ impl<A: Application> Replica<A> {
     /// Answers a peer that wants to learn the committees behind this one.
     pub(super) fn serve_changes(&mut self, to: Party, committee: CommitteeTag) {
         let most = self.engine.max_block_bytes;
-        let changes = self.history.after(committee, most);
-        let bytes = borsh::object_length(&changes).unwrap_or(usize::MAX);
+        let (changes, bytes) = self.history.after(committee, most);
         // One that is larger than a block goes out alone.
         let most = most.max(bytes);
+        // What will not be sent is not copied.
         if !changes.is_empty() && self.engine.fetch.may_send(to, self.now, bytes, most) {
+            let changes = changes.into_iter().cloned().collect();
             self.send(Recipient::One(to), ReplicaMessage::Changes(changes));
         }
     }

@@ -147,8 +147,7 @@ impl<A: Application> Replica<A> {
         if self.muted.get(&from).is_some_and(|until| self.now < *until) {
             return;
         }
-        let Some(signers) = self.signers(statement.epoch) else { return };
-        let Signatories { committee, known } = signers;
+        let Some(Signatories { committee, known }) = self.signers(statement.epoch) else { return };
         if self.checking.insert(from) {
             self.certify(committee, CertifyWork::Verify { from, certified, known });
         }

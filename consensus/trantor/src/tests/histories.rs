@@ -50,7 +50,7 @@ fn signed(statement: Statement, stakes: &[u128], by: &[u32], chain: u8) -> Certi
 }
 
 fn statement(epoch: u64, configurations: &BTreeMap<u64, Configuration>) -> Statement {
-    let configurations = hash_configurations(&borsh::to_vec(configurations).unwrap());
+    let configurations = hash_configurations(configurations);
     let slot = Slot::new(epoch.wrapping_mul(16) | 1);
     Statement { epoch, slot, root: [1; 32], bytes: 100, configurations }
 }
