@@ -7,6 +7,7 @@
 set -e
 export RUSTC_BOOTSTRAP=1
 pages=$(mktemp -d)
+trap 'rm -r "$pages"' EXIT
 (
     for argument; do
         shift
@@ -14,5 +15,4 @@ pages=$(mktemp -d)
     done
     rustdoc "$@" -D warnings --out-dir "$pages"
 )
-rm -r "$pages"
-exec rustdoc "$@"
+rustdoc "$@"
