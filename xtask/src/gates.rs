@@ -35,7 +35,7 @@ pub(crate) const STAGES: &[Stage] = &[
         gates: vectors,
     },
     Stage { name: "backends", about: "tests once more on arkworks", gates: backends },
-    Stage { name: "features", about: "lints of every combination of features", gates: features },
+    Stage { name: "features", about: "lints with each feature", gates: features },
     Stage { name: "targets", about: "builds without std, and for browsers", gates: targets },
     Stage {
         name: "platforms",
@@ -67,8 +67,7 @@ pub(crate) const STAGES: &[Stage] = &[
 ];
 
 /// Crates outside of the workspace, each with its own lockfile.
-const SATELLITES: [&str; 9] = [
-    "fuzz",
+const SATELLITES: [&str; 8] = [
     "benches/instructions",
     "benches/peers/arkworks",
     "benches/peers/blsttc",
@@ -79,22 +78,6 @@ const SATELLITES: [&str; 9] = [
     "crypto-core/constant-time",
 ];
 
-/// Fuzz targets. `engine`, with Malachite's decoders, is left out: it takes minutes to build.
-const FUZZ: [&str; 13] = [
-    "aggregate",
-    "bytes",
-    "certificate",
-    "dealing",
-    "decode",
-    "encryption",
-    "field",
-    "home",
-    "protocol",
-    "solve",
-    "threshold",
-    "timelock",
-    "wvuf",
-];
 const FUZZ_SECONDS: u32 = 10;
 
 /// What is not on by default: linted and tested with all of it, so that one build serves; without it
@@ -102,12 +85,15 @@ const FUZZ_SECONDS: u32 = 10;
 const EXTRAS: &str = "prefinal-crypto-core/serde,prefinal-crypto-core/interop-ark,\
                       prefinal-crypto-core/interop-blst,prefinal-crypto-core/interop-blstrs,\
                       prefinal-pvss-dkg/parallel,prefinal-node/timelock,prefinal-node/validator,\
-                      prefinal-codes/timelock,prefinal-state/evm";
+                      prefinal-codes/timelock,prefinal-fuzz/fuzzer";
 
 /// Conversions to the types of other libraries, which no other feature changes.
 const INTEROP: &str = "interop-ark,interop-blst,interop-blstrs";
 
 pub(crate) const NODE: Program = Program { name: "node", package: "nodejs" };
+
+/// Of the fuzzer.
+const CXX: Program = Program { name: "c++", package: "g++" };
 
 pub(crate) const NPM: Program = Program { name: "npm", package: "npm" };
 
@@ -124,11 +110,15 @@ const CAMPAIGNS: [&str; 5] = [
     "--engine jolteon --function bls --epochs 2 --executions 8 --seed 10",
 ];
 
-/// `cargo test` of the workspace. What is linted is built as well: hundreds of dependencies are not compiled once
-/// to be looked at and once more to run.
+/// `cargo test` of the workspace. Always all of it, so that features and with them hundreds of dependencies are
+/// the same.
 fn workspace(more: &str) -> Gate {
-    let line = format!("test --workspace --locked --features {EXTRAS} {more}");
-    linted(Gate::cargo(line.trim_end()))
+    Gate::cargo(format!("test --workspace --locked --features {EXTRAS} {more}").trim_end())
+}
+
+/// What is linted is built as well, instead of once to be looked at and once more to run.
+fn tested(more: &str) -> Gate {
+    linted(workspace(more))
 }
 
 /// Clippy in the compiler's place, told as `cargo clippy -- -D warnings` tells it.
@@ -169,11 +159,10 @@ const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
 /// Benches are not run, but they compile.
 fn tests() -> Result<Vec<Gate>, Failed> {
     setup::components(&["clippy"])?;
+    setup::programs(&[CXX])?;
     let rustdoc = root().join("xtask/rustdoc.sh");
-    let mut gates = vec![
-        workspace("--benches --no-run"),
-        workspace("").with("RUSTDOC", &rustdoc.to_string_lossy()),
-    ];
+    let mut gates =
+        vec![tested("--benches --no-run"), tested("").with("RUSTDOC", &rustdoc.to_string_lossy())];
     if computes_wide() {
         // Once more as on a processor without AVX-512.
         let line = "test -p prefinal-bls12-381 -p prefinal-crypto-core --lib --tests --locked";
@@ -200,7 +189,7 @@ fn http() -> Result<Vec<Gate>, Failed> {
     setup::go()?;
     let packages = Gate::new("npm", "ci --no-audit --no-fund").inside("node/tests/http");
     let modules = Gate::new("go", "vet .").inside("node/tests/http/go");
-    let validators = workspace("--test validators -- --ignored clients::");
+    let validators = tested("--test validators -- --ignored clients::");
     Ok(vec![packages, modules, served("-- --ignored"), validators])
 }
 
@@ -208,12 +197,12 @@ fn http() -> Result<Vec<Gate>, Failed> {
 fn sidecar() -> Result<Vec<Gate>, Failed> {
     setup::go()?;
     setup::venv("target/sidecar-python", "node/sidecar/tests/sidecar/python/requirements.txt")?;
-    Ok(vec![workspace("--test sidecar -- --ignored")])
+    Ok(vec![tested("--test sidecar -- --ignored")])
 }
 
 /// Tests of what the devnet serves. As in `tests`, so that nothing is built again.
 fn served(more: &str) -> Gate {
-    workspace(&format!("--test http {more}"))
+    tested(&format!("--test http {more}"))
 }
 
 fn vectors() -> Result<Vec<Gate>, Failed> {
@@ -235,29 +224,30 @@ fn backends() -> Result<Vec<Gate>, Failed> {
     ])
 }
 
+/// Each feature by itself: what breaks only beside another is rare, and trying every set takes minutes.
 /// Crates upon curves need a backend. Those above `pvss-dkg` pass one on, which `codes` does to all
 /// but the engines, and have few other features.
 fn features() -> Result<Vec<Gate>, Failed> {
     setup::subcommand("hack")?;
-    let powerset = "hack clippy --lib --locked --feature-powerset";
-    let backends = format!("--exclude-features default,{INTEROP} --at-least-one-of blst,arkworks");
-    // Each conversion by itself; beside blst, all of them together are in `source`.
-    let interop = "--exclude-features default,blst,lanes,parallel,std --features arkworks";
-    // Above the curve's own crate these two are passed on and nothing else.
-    let passed_on =
-        format!("--exclude-features default,lanes,std,{INTEROP} --at-least-one-of blst,arkworks");
-    let upon_curves = "-p prefinal-crypto-core -p prefinal-pvss-dkg";
+    let each = |what: &str| {
+        Gate::cargo(&format!("hack clippy --lib --locked --each-feature {what} -- -D warnings"))
+    };
+    let backend = |name: &str, conversions: &str| {
+        let but =
+            format!("--features {name} --exclude-features default,arkworks,blst{conversions}");
+        // Above the curve's own crate these are passed on and nothing else.
+        let above =
+            format!("{but},lanes,std,{INTEROP} -p prefinal-crypto-core -p prefinal-pvss-dkg");
+        [each(&format!("{but} -p prefinal-bls12-381")), each(&above)]
+    };
+    // Beside blst, all conversions together are in `tests`.
+    let mut gates = Vec::from(backend("arkworks", ""));
+    gates.extend(backend("blst", &format!(",{INTEROP}")));
+    gates.push(each("-p prefinal-weighted-rounding -p prefinal-journal"));
     let above = "clippy -p prefinal -p prefinal-codes -p prefinal-jolteon --lib --locked \
                  --no-default-features --features arkworks";
-    Ok(vec![
-        Gate::cargo(&format!("{powerset} {backends} -p prefinal-bls12-381 -- -D warnings")),
-        Gate::cargo(&format!("{powerset} {interop} -p prefinal-bls12-381 -- -D warnings")),
-        Gate::cargo(&format!("{powerset} {passed_on} {upon_curves} -- -D warnings")),
-        Gate::cargo(&format!(
-            "{powerset} -p prefinal-weighted-rounding -p prefinal-journal -- -D warnings"
-        )),
-        Gate::cargo(&format!("{above} -- -D warnings")),
-    ])
+    gates.push(Gate::cargo(&format!("{above} -- -D warnings")));
+    Ok(gates)
 }
 
 fn targets() -> Result<Vec<Gate>, Failed> {
@@ -407,28 +397,27 @@ fn instructions() -> Result<Vec<Gate>, Failed> {
     Ok(vec![Gate::cargo(&format!("test {here}")), Gate::cargo(&format!("run {here}"))])
 }
 
-/// Seeds are kept in the project, what a run finds beyond them is not.
+/// Each target has a folder of seeds, which are kept in the project; what a run finds beyond them is not. Only
+/// what is ours is built once more.
 fn fuzz() -> Result<Vec<Gate>, Failed> {
-    setup::toolchain("nightly")?;
-    setup::subcommand("fuzz")?;
-    setup::programs(&[Program { name: "c++", package: "g++" }])?;
-    let place = "--target-dir target/fuzz";
-    let run = |target: &str| {
-        let found = format!("fuzz/corpus/{target}");
-        setup::folder(&found)?;
-        let limits = format!("-max_total_time={FUZZ_SECONDS} -timeout=10 -seed=1");
-        let run = format!("{target} {found} fuzz/seeds/{target} -- {limits}");
-        Ok(Gate::cargo(&format!("+nightly fuzz run {place} {run}")))
+    setup::programs(&[CXX])?;
+    let instrument = root().join("xtask/sancov.sh");
+    let fuzzer = |more: &str| {
+        let gate = workspace(&format!("--test fuzz {more}"));
+        gate.with("RUSTC_WORKSPACE_WRAPPER", &instrument.to_string_lossy())
     };
-    let mut gates = vec![Gate::cargo(&format!("+nightly fuzz build {place}"))];
-    for pair in FUZZ.chunks(2) {
-        let mut runs = pair.iter().map(|target| run(target));
-        let Some(one) = runs.next() else { continue };
-        let one = one?;
-        gates.push(match runs.next() {
-            Some(other) => one.beside(other?),
-            None => one,
-        });
+    let run = |target: &String| {
+        let found = format!("target/fuzz/{target}");
+        setup::folder(&found)?;
+        let found = root().join(found);
+        let limits = format!("-max_total_time={FUZZ_SECONDS} -timeout=10 -seed=1");
+        let gate = fuzzer(&format!("-- {limits}")).and(&found.to_string_lossy());
+        Ok(gate.and(&format!("seeds/{target}")).with("PREFINAL_TARGET", target))
+    };
+    let mut gates = vec![fuzzer("--no-run")];
+    for pair in setup::names("testing/fuzz/seeds")?.chunks(2) {
+        let pair: Result<Vec<Gate>, Failed> = pair.iter().map(run).collect();
+        gates.extend(pair?.into_iter().reduce(Gate::beside));
     }
     Ok(gates)
 }

@@ -97,6 +97,17 @@ pub(crate) fn venv(path: &str, requirements: &str) -> Result<(), Failed> {
     Gate::new(&python, &line).run().map(drop)
 }
 
+/// The names of what is in a folder below the root, in order.
+pub(crate) fn names(path: &str) -> Result<Vec<String>, Failed> {
+    let failed = |error| Failed(format!("{path}: {error}"));
+    let entries = std::fs::read_dir(root().join(path)).map_err(failed)?;
+    let name =
+        |entry: std::io::Result<DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = entries.map(name).collect::<Result<_, _>>().map_err(failed)?;
+    names.sort();
+    Ok(names)
+}
+
 /// A folder below the root that git ignores.
 pub(crate) fn folder(path: &str) -> Result<(), Failed> {
     std::fs::create_dir_all(root().join(path)).map_err(|error| Failed(format!("{path}: {error}")))

@@ -49,7 +49,7 @@ const NOT_SHIPPED: [&str; 9] = [
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 42] = [
+const ARROWS: [(&str, &[&str]); 43] = [
     (
         "prefinal",
         &[
@@ -291,6 +291,26 @@ const ARROWS: [(&str, &[&str]); 42] = [
         ],
     ),
     ("prefinal-disk", &[]),
+    (
+        "prefinal-fuzz",
+        &[
+            "prefinal-beacon",
+            "prefinal-crypto-core",
+            "prefinal-execution",
+            "prefinal-home",
+            "prefinal-jolteon",
+            "prefinal-malachite",
+            "prefinal-malachite-app",
+            "prefinal-protocol",
+            "prefinal-pvss-dkg",
+            "prefinal-registry",
+            "prefinal-state",
+            "prefinal-timelock",
+            "prefinal-trantor",
+            "prefinal-validator",
+            "prefinal-weighted-rounding",
+        ],
+    ),
     (
         "prefinal-fixture",
         &["prefinal-crypto-core", "prefinal-pvss-dkg", "prefinal-weighted-rounding"],

@@ -132,21 +132,24 @@ impl Watched {
     async fn run(mut self, stopped: oneshot::Receiver<()>) -> Exit {
         let reason = tokio::select! {
             // Also if the handle is dropped.
-            _ = stopped => Exit::Stopped,
-            () = self.engine.ended() => Exit::Ended,
+            _ = stopped => Some(Exit::Stopped),
+            () = self.engine.ended() => Some(Exit::Ended),
             served = &mut self.serving => match served {
-                // The channel closes before the supervisor ends, or while it stays to be looked at.
-                Ok(()) => {
-                    let ended = tokio::time::timeout(Duration::from_secs(1), self.engine.ended());
-                    if ended.await.is_ok() { Exit::Ended } else { Exit::Unsafe }
-                }
-                Err(error) => Exit::Host(error.to_string()),
+                Ok(()) => None,
+                Err(error) => Some(Exit::Host(error.to_string())),
             },
             finished = &mut self.finishing => match finished {
-                // The server holds the other end while it runs.
-                Ok(Ok(())) => Exit::Ended,
-                Ok(Err(reason)) => reason,
-                Err(error) => Exit::Host(error.to_string()),
+                Ok(Ok(()) | Err(Exit::Ended)) => None,
+                Ok(Err(reason)) => Some(reason),
+                Err(error) => Some(Exit::Host(error.to_string())),
+            },
+        };
+        // Nobody is there to talk to any more before the supervisor ends, or while it stays to be looked at.
+        let reason = match reason {
+            Some(reason) => reason,
+            None => match tokio::time::timeout(Duration::from_secs(1), self.engine.ended()).await {
+                Ok(()) => Exit::Ended,
+                Err(_) => Exit::Unsafe,
             },
         };
         if reason != Exit::Stopped {

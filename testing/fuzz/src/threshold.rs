@@ -1,13 +1,9 @@
 //! Threshold BLS, from bytes to signature, verified and optimistic, in both variants: exactly those
 //! whose partial is wrong are named, and a quorum gives the one signature there is.
-//!
-//! `cargo +nightly fuzz run threshold`
-#![no_main]
-
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
+use crate::partials::{Encodings, Forgery, wrong};
 use prefinal_crypto_core::access::{Access, Party, Threshold};
 use prefinal_crypto_core::bls::{Domain, MinPk, MinSig, Signature, Variant};
 use prefinal_crypto_core::commitment::Commitment;
@@ -17,7 +13,6 @@ use prefinal_crypto_core::secret::Secret;
 use prefinal_crypto_core::threshold::{
     KeyShares, Message, MisuseError, Partial, Purpose, QuorumError, Setup, Signer, SigningCommittee,
 };
-use prefinal_fuzz::partials::{Encodings, Forgery, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -68,14 +63,14 @@ fn world<V: Variant>(placement: Placement) -> World<V> {
     World { committee, message, honest, signature }
 }
 
-fuzz_target!(|input: (bool, bool, Vec<(u8, Forgery)>)| {
+pub(crate) fn run(input: (bool, bool, Vec<(u8, Forgery)>)) {
     let (min_pk, optimistic, sent) = input;
     if min_pk {
         check(&MIN_PK, optimistic, &sent);
     } else {
         check(&MIN_SIG, optimistic, &sent);
     }
-});
+}
 
 fn check<V: Variant>(world: &World<V>, optimistic: bool, sent: &[(u8, Forgery)]) {
     let World { committee, message, honest, signature } = world;

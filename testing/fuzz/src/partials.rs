@@ -8,7 +8,7 @@ use prefinal_crypto_core::curve::{Affine, Group, Scalar};
 
 /// What one party sends instead of what it should.
 #[derive(Arbitrary, Debug)]
-pub enum Forgery {
+pub(crate) enum Forgery {
     Honest,
     /// Right, but for something else.
     Elsewhere,
@@ -23,18 +23,18 @@ pub enum Forgery {
 }
 
 /// Honest encodings by party.
-pub struct Encodings {
+pub(crate) struct Encodings {
     /// For what is asked.
-    pub right: BTreeMap<Party, Vec<u8>>,
+    pub(crate) right: BTreeMap<Party, Vec<u8>>,
     /// For something else.
-    pub elsewhere: BTreeMap<Party, Vec<u8>>,
+    pub(crate) elsewhere: BTreeMap<Party, Vec<u8>>,
     /// Bytes before the first point.
-    pub header: usize,
+    pub(crate) header: usize,
 }
 
 impl Encodings {
     /// What arrives and decodes, by party; two of the parties are strangers.
-    pub fn received<G: Group, T: BorshDeserialize>(
+    pub(crate) fn received<G: Group, T: BorshDeserialize>(
         &self,
         sent: &[(u8, Forgery)],
     ) -> BTreeMap<Party, T> {
@@ -74,7 +74,7 @@ fn multiple<G: Group>(by: i8) -> Affine<G> {
 }
 
 /// Whose message is not the right one; strangers are none of these.
-pub fn wrong<T: BorshDeserialize + PartialEq>(
+pub(crate) fn wrong<T: BorshDeserialize + PartialEq>(
     encodings: &Encodings,
     received: &BTreeMap<Party, T>,
 ) -> std::collections::BTreeSet<Party> {
@@ -86,7 +86,7 @@ pub fn wrong<T: BorshDeserialize + PartialEq>(
 }
 
 /// Bytes with some of them changed.
-pub fn altered(bytes: &[u8], changes: &[(u16, u8)]) -> Vec<u8> {
+pub(crate) fn altered(bytes: &[u8], changes: &[(u16, u8)]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for (at, by) in changes {
         let at = usize::from(*at) % bytes.len();

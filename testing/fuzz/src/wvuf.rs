@@ -1,13 +1,9 @@
 //! Weighted VUF, from bytes to output: exactly those whose partial is wrong are named, and a quorum
 //! gives the one output there is.
-//!
-//! `cargo +nightly fuzz run wvuf`
-#![no_main]
-
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
+use crate::partials::{Encodings, Forgery, wrong};
 use prefinal_crypto_core::access::{Access, Party, Threshold};
 use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
 use prefinal_crypto_core::curve::{G1Affine, G2, G2Affine, Scalar};
@@ -17,7 +13,6 @@ use prefinal_crypto_core::secret::Secret;
 use prefinal_crypto_core::wvuf::{
     Input, KeyShares, Output, Partial, QuorumError, VufCommittee, blind, combine,
 };
-use prefinal_fuzz::partials::{Encodings, Forgery, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -68,7 +63,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     World { committee, input, honest, output }
 });
 
-fuzz_target!(|sent: Vec<(u8, Forgery)>| {
+pub(crate) fn run(sent: Vec<(u8, Forgery)>) {
     let World { committee, input, honest, output } = &*WORLD;
     let partials: BTreeMap<Party, Partial> = honest.received::<G2, _>(&sent);
     let strangers = partials.keys().any(|party| !honest.right.contains_key(party));
@@ -86,4 +81,4 @@ fuzz_target!(|sent: Vec<(u8, Forgery)>| {
         Err(QuorumError::Faulty { culprits }) => assert_eq!(culprits, wrong),
         Err(other) => panic!("{other}"),
     }
-});
+}

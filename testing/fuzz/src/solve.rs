@@ -1,10 +1,5 @@
 //! Any stakes, any ratios: a typed error, or weights that the verifier and all subsets accept.
-//!
-//! `cargo +nightly fuzz run solve`
-#![no_main]
-
 use arbitrary::Arbitrary;
-use libfuzzer_sys::fuzz_target;
 use prefinal_weighted_rounding::verify::{Claim, verify};
 use prefinal_weighted_rounding::{
     Bound, Objective, Pair, Profile, Ratio, Rounding, SolveError, Stake, Weight,
@@ -17,7 +12,7 @@ const LIMIT: u32 = 300;
 const STEPS: u64 = 1 << 12;
 
 #[derive(Arbitrary, Debug)]
-struct Input {
+pub(crate) struct Input {
     stakes: Vec<u64>,
     /// Brings sums above 2^64 and, rarely, above 2^128.
     shift: u8,
@@ -26,7 +21,7 @@ struct Input {
     nodes: u8,
 }
 
-fuzz_target!(|input: Input| {
+pub(crate) fn run(input: Input) {
     let shift = u32::from(input.shift % 68);
     let stakes: Vec<Stake> =
         input.stakes.iter().take(40).map(|stake| Stake::new(u128::from(*stake) << shift)).collect();
@@ -42,7 +37,7 @@ fuzz_target!(|input: Input| {
         Err(SolveError::Unsound(error)) => panic!("the search was wrong: {error}"),
         Err(_) => {}
     }
-});
+}
 
 fn profile(pairs: &[[u16; 4]]) -> Option<Profile> {
     let pair = |(place, parts): (usize, &[u16; 4])| {

@@ -1,22 +1,18 @@
 //! Whatever a relay or a sender gives: a chain's info, a signature, a file. A chain is what its hash
 //! says, a file opens to the one plaintext that was encrypted or not at all, and nothing panics.
-//!
-//! `cargo +nightly fuzz run timelock`
-#![no_main]
-
 use std::sync::OnceLock;
 
-use libfuzzer_sys::fuzz_target;
 use prefinal_timelock::{Chain, OpenError, decrypt};
 
 /// Made by drand's `tle` for round 1000 of quicknet, binary and armored: `crypto-core/timelock/tests`.
-const BINARY: &[u8] = include_bytes!("../../crypto-core/timelock/tests/files/quicknet-1000.age");
-const TEXT: &[u8] = include_bytes!("../../crypto-core/timelock/tests/files/quicknet-1000.age.txt");
+const BINARY: &[u8] = include_bytes!("../../../crypto-core/timelock/tests/files/quicknet-1000.age");
+const TEXT: &[u8] =
+    include_bytes!("../../../crypto-core/timelock/tests/files/quicknet-1000.age.txt");
 const SAID: &[u8] = b"The committee of round 1000 has spoken.\n";
 /// Of that round.
 const SIGNATURE: &str = "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39";
 
-fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let Some((what, bytes)) = data.split_first() else { return };
     match what % 6 {
         0 => info(&String::from_utf8_lossy(bytes)),
@@ -26,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
         4 => altered(BINARY, bytes),
         _ => altered(TEXT, bytes),
     }
-});
+}
 
 fn quicknet() -> &'static Chain {
     static CHAIN: OnceLock<Chain> = OnceLock::new();

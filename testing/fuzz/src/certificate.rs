@@ -1,20 +1,15 @@
 //! Certificates, from bytes to a statement of a quorum: what verifies is the sum of honest votes, and
 //! exactly those whose vote is wrong are named.
-//!
-//! `cargo +nightly fuzz run certificate`
-#![no_main]
-
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
+use crate::partials::{Encodings, Forgery, wrong};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::{Domain, MinSig, SecretKey, Signature, aggregate};
 use prefinal_crypto_core::certificate::{
     AssembleError, Certificate, Elector, Electorate, Signers, VotesError,
 };
 use prefinal_crypto_core::curve::G1;
-use prefinal_fuzz::partials::{Encodings, Forgery, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -48,11 +43,11 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     World { electorate, honest, votes: sign(MESSAGE) }
 });
 
-fuzz_target!(|input: (Vec<(u8, Forgery)>, Vec<u8>, Option<u8>)| {
+pub(crate) fn run(input: (Vec<(u8, Forgery)>, Vec<u8>, Option<u8>)) {
     let (sent, bitmap, vote) = input;
     assemble(&sent);
     verify(bitmap, vote);
-});
+}
 
 fn assemble(sent: &[(u8, Forgery)]) {
     let World { electorate, honest, votes: right } = &*WORLD;

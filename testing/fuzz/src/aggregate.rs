@@ -1,12 +1,7 @@
 //! Whatever is made of an aggregate: only the honest bytes pass.
-//!
-//! `cargo +nightly fuzz run aggregate`
-#![no_main]
-
 use std::sync::{Arc, LazyLock};
 
-use libfuzzer_sys::fuzz_target;
-use prefinal_fuzz::dealings::{Committee, received};
+use crate::dealings::{Committee, received};
 use prefinal_pvss_dkg::{Aggregate, deal, verify};
 
 static HONEST: LazyLock<(Committee, Vec<u8>)> = LazyLock::new(|| {
@@ -21,7 +16,7 @@ static HONEST: LazyLock<(Committee, Vec<u8>)> = LazyLock::new(|| {
     (committee, bytes)
 });
 
-fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let (committee, honest) = &*HONEST;
     let bytes = received(honest, data);
     let Ok(aggregate) = Aggregate::from_bytes(&committee.config, &bytes) else {
@@ -30,4 +25,4 @@ fuzz_target!(|data: &[u8]| {
     };
     assert_eq!(aggregate.to_bytes(), bytes, "one aggregate, one encoding");
     assert_eq!(aggregate.verify(&committee.config).is_ok(), bytes == *honest);
-});
+}

@@ -1,13 +1,9 @@
 //! Decryption, from bytes to plaintext: an altered ciphertext opens nowhere, an altered key is none, and
 //! shares give the one plaintext there is or the names of exactly those whose share is wrong.
-//!
-//! `cargo +nightly fuzz run encryption`
-#![no_main]
-
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
+use crate::partials::{Encodings, Forgery, altered, wrong};
 use prefinal_crypto_core::access::{Access, Party, Threshold};
 use prefinal_crypto_core::bls::{Domain, MinSig, SecretKey, Signature};
 use prefinal_crypto_core::commitment::Commitment;
@@ -19,7 +15,6 @@ use prefinal_crypto_core::elgamal::{
 use prefinal_crypto_core::polynomial::{Placement, Points, Polynomial};
 use prefinal_crypto_core::secret::Secret;
 use prefinal_crypto_core::timelock::{self, Identity};
-use prefinal_fuzz::partials::{Encodings, Forgery, altered, wrong};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -78,13 +73,16 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     World { committee, label, encoding, ciphertext, honest, stored, locked, signature }
 });
 
-fuzz_target!(|input: (Vec<(u16, u8)>, bool, Vec<(u8, Forgery)>)| {
+/// Changes of what is stored or sent, whether decryption shares are checked together, and the shares.
+type Input = (Vec<(u16, u8)>, bool, Vec<(u8, Forgery)>);
+
+pub(crate) fn run(input: Input) {
     let (changes, optimistic, sent) = input;
     validate(&changes);
     unlock(&changes);
     restore(&changes);
     combine(optimistic, &sent);
-});
+}
 
 fn validate(changes: &[(u16, u8)]) {
     let World { committee, label, encoding, .. } = &*WORLD;

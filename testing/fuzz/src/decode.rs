@@ -1,13 +1,8 @@
 //! Whatever bytes come: a typed error, or an object that encodes back to the same bytes, and the same
 //! verdict from all three decoders (wire, Borsh, JSON).
-//!
-//! `cargo +nightly fuzz run decode`
-#![no_main]
-
 use std::num::NonZeroU32;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use libfuzzer_sys::fuzz_target;
 use prefinal_crypto_core::access::{Access, Party, Threshold};
 use prefinal_crypto_core::bls::{KeyPath, MinPk, MinSig, SecretKey, min_pk, min_sig};
 use prefinal_crypto_core::certificate::{Certificate, Signers};
@@ -24,7 +19,9 @@ use prefinal_crypto_core::{generators, threshold, timelock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-fuzz_target!(|data: &[u8]| {
+use crate::canonical;
+
+pub(crate) fn run(data: &[u8]) {
     match data {
         // An object starts with its version and kind.
         [1, kind, ..] => match Kind::from_byte(*kind) {
@@ -34,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
         [other, rest @ ..] => plain(*other, rest),
         [] => every_object(data),
     }
-});
+}
 
 /// Every kind with its type.
 macro_rules! objects {
@@ -166,11 +163,4 @@ fn points<G: Group>(bytes: &[u8]) {
     };
     let expected: Result<Vec<_>, _> = bytes.chunks(size).enumerate().map(one).collect();
     assert_eq!(Affine::many_from_bytes(bytes), expected);
-}
-
-/// One value, one encoding.
-fn canonical<T: BorshDeserialize + BorshSerialize>(bytes: &[u8]) {
-    if let Ok(value) = borsh::from_slice::<T>(bytes) {
-        assert_eq!(borsh::to_vec(&value).unwrap(), bytes);
-    }
 }

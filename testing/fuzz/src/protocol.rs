@@ -8,18 +8,13 @@
 //! | 2          | an epoch's key                                               |
 //! | 3          | evidence of a large chunk in an honest dealing               |
 //! | 4          | a stored decryption key, as they are                         |
-//!
-//! `cargo +nightly fuzz run protocol`
-#![no_main]
-
 use std::sync::{Arc, LazyLock};
 
+use crate::dealings::{Committee, received};
 use ::prefinal_protocol::{Instant, Machine};
-use libfuzzer_sys::fuzz_target;
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::curve::G1Affine;
 use prefinal_crypto_core::secret::Secret;
-use prefinal_fuzz::dealings::{Committee, received};
 use prefinal_pvss_dkg::protocol::{
     Effect, EpochKey, Evidence, Group, Input, Keygen, Keys, Output, Position, Role,
 };
@@ -98,7 +93,7 @@ static HONEST: LazyLock<Honest> = LazyLock::new(|| {
     Honest { committee, envelope, evidence, key, chunk }
 });
 
-fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let honest = &*HONEST;
     let Some((which, data)) = data.split_first() else { return };
     match which {
@@ -148,4 +143,4 @@ fuzz_target!(|data: &[u8]| {
             assert!(key.evaluation().is_ok() || bytes != honest.key);
         }
     }
-});
+}

@@ -22,14 +22,14 @@ const WEIGHTS: [u32; 3] = [1, 0, 2];
 const BLOCK: usize = 48;
 
 /// Three parties that share on both paths.
-pub struct Committee {
-    pub config: Arc<Config>,
-    pub signers: Vec<min_sig::SecretKey>,
-    pub rng: ChaCha20Rng,
+pub(crate) struct Committee {
+    pub(crate) config: Arc<Config>,
+    pub(crate) signers: Vec<min_sig::SecretKey>,
+    pub(crate) rng: ChaCha20Rng,
 }
 
 impl Committee {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(7);
         let (mut signers, mut members) = (Vec::new(), Vec::new());
         for _ in WEIGHTS {
@@ -50,7 +50,7 @@ impl Committee {
         Self { config: Arc::new(config), signers, rng }
     }
 
-    pub fn party(number: u32) -> Party {
+    pub(crate) fn party(number: u32) -> Party {
         Party::new(number)
     }
 }
@@ -62,7 +62,7 @@ impl Default for Committee {
 }
 
 /// What arrives.
-pub fn received(honest: &[u8], data: &[u8]) -> Vec<u8> {
+pub(crate) fn received(honest: &[u8], data: &[u8]) -> Vec<u8> {
     let place = |high: u8, low: u8| usize::from(u16::from_be_bytes([high, low]));
     let mut bytes = honest.to_vec();
     match data {
@@ -88,7 +88,6 @@ pub fn received(honest: &[u8], data: &[u8]) -> Vec<u8> {
 }
 
 /// A fuzz target for one kind of dealing, by the module that has it.
-#[macro_export]
 macro_rules! fuzz_dealings {
     ($($module:tt)+) => {
         use $($module)+::{Dealing, deal, verify, verify_all};
@@ -103,7 +102,7 @@ macro_rules! fuzz_dealings {
                 (committee, bytes)
             });
 
-        libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+        pub(crate) fn run(data: &[u8]) {
             let (committee, honest) = &*HONEST;
             let config = &committee.config;
             let bytes = $crate::dealings::received(honest, data);
@@ -119,6 +118,7 @@ macro_rules! fuzz_dealings {
             let verdicts: Vec<_> =
                 together.into_iter().map(|verdict| verdict.map(|_| ())).collect();
             assert_eq!(verdicts, [Ok(()), alone]);
-        });
+        }
     };
 }
+pub(crate) use fuzz_dealings;

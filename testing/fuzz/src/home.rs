@@ -1,13 +1,8 @@
 //! Whatever is in a validator's files: a typed error, or something that is written as it was read. The first
 //! byte says which file the rest is.
-//!
-//! `cargo +nightly fuzz run home`
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
 use prefinal_home::{Candidate, Config, Genesis, IdentityFile};
 
-fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let Some((file, bytes)) = data.split_first() else { return };
     match file % 4 {
         0 => genesis(bytes),
@@ -25,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
             }
         }
     }
-});
+}
 
 /// A genesis that is written and read again is of the same chain.
 fn genesis(bytes: &[u8]) {

@@ -1,9 +1,0 @@
-//! Whatever a peer of Malachite's network sends, and whatever is in the write-ahead log: no decoder panics,
-//! and none takes more memory than a frame may hold.
-//!
-//! `cargo +nightly fuzz run engine --features malachite`
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|data: &[u8]| prefinal_malachite_app::decode_all(data));

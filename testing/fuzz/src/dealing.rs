@@ -1,0 +1,2 @@
+//! Whatever is made of a dealing: only the honest bytes pass, alone and in company.
+crate::dealings::fuzz_dealings!(prefinal_pvss_dkg);
