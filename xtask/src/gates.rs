@@ -232,17 +232,15 @@ fn features() -> Result<Vec<Gate>, Failed> {
     let each = |what: &str| {
         Gate::cargo(&format!("hack clippy --lib --locked --each-feature {what} -- -D warnings"))
     };
-    let backend = |name: &str, conversions: &str| {
-        let but =
-            format!("--features {name} --exclude-features default,arkworks,blst{conversions}");
+    let backend = |name: &str, but: &str| {
+        let curve = format!("--features {name} --exclude-features default,{but}");
         // Above the curve's own crate these are passed on and nothing else.
-        let above =
-            format!("{but},lanes,std,{INTEROP} -p prefinal-crypto-core -p prefinal-pvss-dkg");
-        [each(&format!("{but} -p prefinal-bls12-381")), each(&above)]
+        let above = format!("{curve},lanes,std -p prefinal-crypto-core -p prefinal-pvss-dkg");
+        [each(&format!("{curve} -p prefinal-bls12-381")), each(&above)]
     };
     // Beside blst, all conversions together are in `tests`.
-    let mut gates = Vec::from(backend("arkworks", ""));
-    gates.extend(backend("blst", &format!(",{INTEROP}")));
+    let mut gates = Vec::from(backend("arkworks", "blst"));
+    gates.extend(backend("blst", &format!("arkworks,{INTEROP}")));
     gates.push(each("-p prefinal-weighted-rounding -p prefinal-journal"));
     let above = "clippy -p prefinal -p prefinal-codes -p prefinal-jolteon --lib --locked \
                  --no-default-features --features arkworks";

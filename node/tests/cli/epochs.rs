@@ -29,18 +29,14 @@ fn changed(engine: &str, scheme: &str) -> String {
 
 #[test]
 fn parties_join_and_leave_and_the_group_key_stays() {
-    for engine in ["jolteon", "malachite"] {
-        let printed = changed(engine, "bls");
-        assert_eq!(printed.matches("the same group key").count(), 2, "{printed}");
-    }
+    let printed = changed("jolteon", "bls");
+    assert_eq!(printed.matches("the same group key").count(), 2, "{printed}");
 }
 
 #[test]
 fn each_committee_of_the_vuf_has_a_key_of_its_own() {
-    for engine in ["jolteon", "malachite"] {
-        let printed = changed(engine, "wvuf");
-        assert_eq!(printed.matches("another group key").count(), 2, "{printed}");
-    }
+    let printed = changed("malachite", "wvuf");
+    assert_eq!(printed.matches("another group key").count(), 2, "{printed}");
 }
 
 #[test]

@@ -337,15 +337,14 @@ fn campaign(arguments: &[&str]) -> (String, Option<i32>) {
 #[test]
 fn a_campaign_reports_what_was_done_and_is_the_same_again() {
     for function in ["ideal", "bls", "wvuf"] {
-        let arguments = ["--function", function, "--executions", "6", "--seed", "11"];
+        let arguments = ["--function", function, "--executions", "2", "--seed", "11"];
         let (report, code) = campaign(&arguments);
         assert_eq!(code, Some(0), "{report}");
-        assert!(report.contains("6 executions") && report.contains(" 0 violations"), "{report}");
+        assert!(report.contains("2 executions") && report.contains(" 0 violations"), "{report}");
         assert_eq!(campaign(&arguments).0, report);
         // One of them alone.
         let (alone, code) = campaign(&["--function", function, "--only", "13"]);
         assert_eq!(code, Some(0), "{alone}");
-        assert_eq!(campaign(&["--function", function, "--only", "13"]).0, alone);
     }
 }
 

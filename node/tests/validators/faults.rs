@@ -75,9 +75,9 @@ fn seven_over_the_world_lose_packets_and_each_minority_is_cut_off_and_comes_back
     let pairs = apart(&runtime, &net, &REGIONS[..7]);
     (0..7).for_each(|validator| net.start(validator));
     let all: Vec<_> = (0..7).collect();
-    net.advance(&all, 3);
+    net.advance(&all, 2);
     pairs.iter().for_each(|(.., weather)| weather.set_loss(20));
-    net.advance(&all, 3);
+    net.advance(&all, 2);
     for minority in [vec![0], vec![1, 2], vec![3, 4], vec![5, 6]] {
         let away: BTreeSet<_> = minority.iter().copied().collect();
         let cut = |one: &usize, other: &usize| away.contains(one) != away.contains(other);
@@ -85,9 +85,9 @@ fn seven_over_the_world_lose_packets_and_each_minority_is_cut_off_and_comes_back
             weather.set_cut(cut(one, other));
         }
         let rest: Vec<_> = all.iter().copied().filter(|one| !away.contains(one)).collect();
-        net.advance(&rest, 3);
+        net.advance(&rest, 2);
         pairs.iter().for_each(|(.., weather)| weather.set_cut(false));
-        net.advance(&all, 2);
+        net.advance(&all, 1);
     }
     net.agree(&all);
 }

@@ -138,7 +138,7 @@ fn a_long_campaign_on_replicas_breaks_nothing() {
 #[test]
 fn executions_are_the_same_with_signatures_on_the_curve() {
     let [seen, real] = [Signatures::Seen, Signatures::Real]
-        .map(|signatures| play(&Order { signatures: Some(signatures), ..order(100, 6) }));
+        .map(|signatures| play(&Order { signatures: Some(signatures), ..order(100, 3) }));
     assert_eq!(*seen.fingerprints.lock().unwrap(), *real.fingerprints.lock().unwrap());
     assert_eq!(*seen.tally.lock().unwrap(), *real.tally.lock().unwrap());
 }
@@ -155,7 +155,7 @@ fn replicas_keep_one_state_under_attack() {
 
 #[test]
 fn a_committee_that_changes_under_attack_goes_on() {
-    let changing = Order { function: Some(Function::Bls), handover: true, ..order(1, 3) };
+    let changing = Order { function: Some(Function::Bls), handover: true, ..order(1, 2) };
     let tally = campaign(&changing);
     assert!(tally.count(Kind::Handover).times > 0, "{tally:?}");
 }
