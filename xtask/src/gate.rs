@@ -41,6 +41,11 @@ impl Gate {
         self
     }
 
+    /// With more arguments.
+    pub(crate) fn all(self, arguments: &[&str]) -> Self {
+        arguments.iter().fold(self, |gate, argument| gate.and(argument))
+    }
+
     /// With a variable in its environment.
     pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
         self.environment.push((name, value.to_owned()));
@@ -78,6 +83,21 @@ impl Gate {
         first.and(second)?;
         println!("  both passed in {}", minutes(started.elapsed()));
         Ok(2)
+    }
+
+    /// Runs the command at the same time as something else. What it writes goes to a file meanwhile, which is
+    /// printed afterwards. Gives how many passed of the others, and one for this.
+    pub(crate) fn while_running(
+        &self,
+        work: impl FnOnce() -> Result<usize, Failed>,
+    ) -> Result<usize, Failed> {
+        let log = root().join("target/second.log");
+        println!("\n> {self} > target/second.log &");
+        let mut running = self.start(&log)?;
+        let passed = work();
+        let own = self.judge(running.wait());
+        print!("{}", fs::read_to_string(&log).unwrap_or_default());
+        own.and(passed).map(|count| count + 1)
     }
 
     /// Runs the command.

@@ -7,63 +7,119 @@ use crate::setup::{self, Program};
 pub(crate) struct Stage {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
+    /// Where it runs if all stages do.
+    pub(crate) lane: Lane,
     /// Installs what the gates need, then names them.
     pub(crate) gates: fn() -> Result<Vec<Gate>, Failed>,
 }
 
+/// Two lanes, each with a target folder of its own, keep both cores busy: while validators wait for each other,
+/// something else is compiled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// The programs that `tests` builds, and tests that look at real time.
+    First,
+    /// What has its own builds, and gives way.
+    Second,
+}
+
 pub(crate) const STAGES: &[Stage] = &[
-    Stage { name: "source", about: "format, locked dependencies, the book", gates: source },
-    Stage { name: "licences", about: "licences and origins of all dependencies", gates: licences },
+    Stage {
+        name: "source",
+        lane: Lane::Second,
+        about: "format, locked dependencies, the book",
+        gates: source,
+    },
+    Stage {
+        name: "licences",
+        lane: Lane::Second,
+        about: "licences and origins of all dependencies",
+        gates: licences,
+    },
     Stage {
         name: "tests",
+        lane: Lane::First,
         about: "lints of all targets, unit, integration and documentation tests, campaigns of attacks",
         gates: tests,
     },
     Stage {
         name: "http",
+        lane: Lane::First,
         about: "drand's published clients verify the rounds of a devnet and of validators",
         gates: http,
     },
     Stage {
         name: "sidecar",
+        lane: Lane::First,
         about: "engines in Go and Python call the sidecar by stubs made from its description",
         gates: sidecar,
     },
     Stage {
         name: "vectors",
+        lane: Lane::First,
         about: "a model and a library in Python come to the same",
         gates: vectors,
     },
-    Stage { name: "backends", about: "tests once more on arkworks", gates: backends },
-    Stage { name: "features", about: "lints with each feature", gates: features },
-    Stage { name: "targets", about: "builds without std, and for browsers", gates: targets },
+    Stage {
+        name: "backends",
+        lane: Lane::Second,
+        about: "tests once more on arkworks",
+        gates: backends,
+    },
+    Stage {
+        name: "features",
+        lane: Lane::Second,
+        about: "lints with each feature",
+        gates: features,
+    },
+    Stage {
+        name: "targets",
+        lane: Lane::Second,
+        about: "builds without std, and for browsers",
+        gates: targets,
+    },
     Stage {
         name: "platforms",
+        lane: Lane::Second,
         about: "one answer in WebAssembly too, run by Node",
         gates: platforms,
     },
     Stage {
         name: "packages",
+        lane: Lane::Second,
         about: "crates as a registry would get them, by the oldest Rust and with old dependencies",
         gates: packages,
     },
-    Stage { name: "python", about: "the Python package: wheel, tests, types", gates: python },
+    Stage {
+        name: "python",
+        lane: Lane::Second,
+        about: "the Python package: wheel, tests, types",
+        gates: python,
+    },
     Stage {
         name: "browser",
+        lane: Lane::First,
         about: "the npm package: its bytes, in Node, in Chromium",
         gates: browser,
     },
     Stage {
         name: "constant-time",
+        lane: Lane::Second,
         about: "no jump and no address depends on a secret",
         gates: constant_time,
     },
     Stage {
         name: "instructions",
+        lane: Lane::Second,
         about: "no operation takes other than the stored count, within 2 %",
         gates: instructions,
     },
-    Stage { name: "fuzz", about: "each fuzz target for 10 seconds", gates: fuzz },
+    Stage {
+        name: "fuzz",
+        lane: Lane::First,
+        about: "each fuzz target for 10 seconds",
+        gates: fuzz,
+    },
 ];
 
 /// Crates outside of the workspace, each with its own lockfile.
@@ -213,14 +269,14 @@ fn vectors() -> Result<Vec<Gate>, Failed> {
     Ok(vec![model.beside(library)])
 }
 
-/// Documentation tests show use and refusals, which are the same on both.
+/// Documentation tests show use and refusals, which are the same on both; threads and memory are looked at on one.
 fn backends() -> Result<Vec<Gate>, Failed> {
     let curve =
-        "test -p prefinal-bls12-381 --locked --no-default-features --lib --tests --features";
+        "test -p prefinal-bls12-381 --locked --no-default-features --lib --test suite --features";
     let arkworks = "-p prefinal-crypto-core --locked --no-default-features --features";
     Ok(vec![
         Gate::cargo(&format!("{curve} arkworks,lanes,std,{INTEROP}")),
-        Gate::cargo(&format!("test {arkworks} arkworks,lanes,std,serde --lib --tests")),
+        Gate::cargo(&format!("test {arkworks} arkworks,lanes,std,serde --lib --test suite")),
     ])
 }
 

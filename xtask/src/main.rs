@@ -2,7 +2,8 @@
 //! `cargo xtask bench`: measures everything, here, and makes the report of it.
 //!
 //! A gate is a command that anybody could type; each is printed before it runs, so that a failure
-//! can be repeated by hand. The first failure ends the run. `cargo xtask test constant-time fuzz`
+//! can be repeated by hand. The first failure ends the run, or its half: stages run in two lanes, of which the second
+//! gives way. `cargo xtask test constant-time fuzz`
 //! runs the gates of these two stages, `cargo xtask list` says which stages there are. `cargo xtask page`
 //! builds what `prefinal devnet --http` shows, in the same way.
 //!
@@ -27,7 +28,7 @@ use clap::Parser;
 
 use crate::bench::Samples;
 use crate::gate::Gate;
-use crate::gates::{STAGES, Stage};
+use crate::gates::{Lane, STAGES, Stage};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Sets up what is missing and runs the project's gates")]
@@ -58,6 +59,7 @@ struct Failed(String);
 fn main() -> ExitCode {
     let started = Instant::now();
     let (done, what) = match Task::parse() {
+        Task::Test { stages } if stages.is_empty() => (test_all(), "gates passed"),
         Task::Test { stages } => (chosen(&stages).and_then(|stages| test(&stages)), "gates passed"),
         Task::Page => (gates::page().and_then(run), "gates passed"),
         Task::Bench { quick, programs } => {
@@ -81,16 +83,27 @@ fn main() -> ExitCode {
     }
 }
 
-/// All of them if none is named.
 fn chosen(names: &[String]) -> Result<Vec<&'static Stage>, Failed> {
-    if names.is_empty() {
-        return Ok(STAGES.iter().collect());
-    }
     let named = |name: &String| {
         let found = STAGES.iter().find(|stage| stage.name == name);
         found.ok_or_else(|| Failed(format!("no stage is named {name}, see cargo xtask list")))
     };
     names.iter().map(named).collect()
+}
+
+/// All stages in two lanes. What the second one printed comes when both have ended.
+fn test_all() -> Result<usize, Failed> {
+    let (first, second): (Vec<_>, Vec<_>) =
+        STAGES.iter().partition(|stage| stage.lane == Lane::First);
+    let names: Vec<&str> = second.iter().map(|stage| stage.name).collect();
+    let program = std::env::current_exe().map_err(|error| Failed(error.to_string()))?;
+    let target = gate::root().join("target/second");
+    Gate::new("nice", "-n 5")
+        .and(&program.to_string_lossy())
+        .and("test")
+        .all(&names)
+        .with("CARGO_TARGET_DIR", &target.to_string_lossy())
+        .while_running(|| test(&first))
 }
 
 /// How long each stage took is said last.

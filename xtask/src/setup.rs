@@ -168,7 +168,13 @@ fn is_listed(kind: &str, name: &str) -> Result<bool, Failed> {
     Ok(String::from_utf8_lossy(&listed.stdout).lines().any(is_it))
 }
 
+/// One at a time, for neither apt nor rustup waits for another of its kind.
 fn install(name: &str, how: &Gate) -> Result<(), Failed> {
+    folder("target")?;
+    let lock = std::fs::File::create(root().join("target/installing"));
+    let _held = lock
+        .and_then(|file| file.lock().map(|()| file))
+        .map_err(|error| Failed(error.to_string()))?;
     println!("\n{name} is missing: {how}");
     how.status()
 }

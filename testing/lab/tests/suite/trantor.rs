@@ -144,7 +144,6 @@ fn executions_are_the_same_with_signatures_on_the_curve() {
 }
 
 #[test]
-#[ignore = "finds what is open: seeds 6 and 7, some replicas do not come back"]
 fn replicas_keep_one_state_under_attack() {
     let tally = campaign(&Order { engine: Some(EngineName::Replica), ..order(1, 12) });
     for kind in [Kind::Sleep, Kind::Change, Kind::FalseState, Kind::FalseCheckpoint, Kind::Restored]

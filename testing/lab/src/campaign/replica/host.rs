@@ -96,8 +96,6 @@ pub(super) struct ReplicaHost {
     context: Context,
     identities: Vec<Arc<Identity>>,
     settings: Settings,
-    /// What a party is started with that is no founder.
-    later: Settings,
     founders: usize,
     seating: Seating,
     signatures: Signatures,
@@ -116,16 +114,10 @@ impl ReplicaHost {
         signatures: Signatures,
         conspiracy: Rc<Conspiracy<Trantor>>,
     ) -> Self {
-        let with_place = company.configurations.iter().find(|one| {
-            // The first that everybody has a place in.
-            one.seats.len() == company.identities.len()
-        });
-        let configuration = with_place.unwrap_or(&settings.configuration).clone();
         Self {
             context: company.context,
             identities: company.identities.clone(),
             settings: settings.clone(),
-            later: Settings { configuration, ..settings.clone() },
             founders: company.founders(),
             seating,
             signatures,
@@ -147,11 +139,10 @@ impl ReplicaHost {
         let identity = self.identities.get(me.index()).ok_or("it is nobody")?;
         let key = || Trantor::key(identity).map_err(|error| error.to_string());
         let founder = me.index() < self.founders;
-        let settings = if founder { &self.settings } else { &self.later }.clone();
         let service = Service {
             app: KeyValues::default(),
             certifier: Arc::new(StakeCertifier::new(key()?)),
-            settings,
+            settings: self.settings.clone(),
         };
         let config = Config { timeout: ROUND, ..Config::new(self.context, me, Vec::new()) };
         let records = ReplicaRecord::retain(records.to_vec());

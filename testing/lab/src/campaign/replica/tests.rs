@@ -47,7 +47,6 @@ fn outcome(company: &Company, scenario: &Scenario) -> (Tally, Summary) {
 }
 
 #[test]
-#[ignore = "takes minutes until what is open is mended"]
 fn a_party_that_slept_takes_the_state_of_others_whatever_one_says_of_it() {
     // Without the liar and the sleeper there is a quorum, so the others go on meanwhile.
     let company = company(&[1; 7]);
@@ -78,7 +77,7 @@ fn a_newcomer_takes_the_place_of_a_founder_that_comes_back() {
     let at = |number| Instant::at(Duration::from_millis(1200) * number);
     scenario.changes = (0..).map(at).zip(later).collect();
     let (tally, summary) = outcome(&company, &scenario);
-    assert_eq!(tally.count(Kind::Change).times, 3);
+    assert_eq!(tally.count(Kind::Change).times, 2);
     // The newcomer.
     assert!(tally.count(Kind::Restored).times > 0, "{tally:?}");
     assert!(summary.slots > 60, "{summary:?}");
