@@ -97,12 +97,10 @@ fn test_all() -> Result<usize, Failed> {
         STAGES.iter().partition(|stage| stage.lane == Lane::First);
     let names: Vec<&str> = second.iter().map(|stage| stage.name).collect();
     let program = std::env::current_exe().map_err(|error| Failed(error.to_string()))?;
-    let target = gate::root().join("target/second");
     Gate::new("nice", "-n 5")
         .and(&program.to_string_lossy())
         .and("test")
         .all(&names)
-        .with("CARGO_TARGET_DIR", &target.to_string_lossy())
         .while_running(|| test(&first))
 }
 
