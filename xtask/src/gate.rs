@@ -64,8 +64,8 @@ impl Gate {
         self
     }
 
-    /// Prints the command, runs it with its output going where ours goes, prints the time it took. What
-    /// runs beside it writes to a file meanwhile, which is printed afterwards. Gives how many passed.
+    /// Prints the command, runs it with its output going where ours goes, prints the time it took. Gives how
+    /// many passed.
     pub(crate) fn run(&self) -> Result<usize, Failed> {
         let started = Instant::now();
         let Some(other) = &self.beside else {
@@ -75,28 +75,25 @@ impl Gate {
             return Ok(1);
         };
         println!("\n> {self} &\n> {other}");
-        let log = root().join("target/beside.log");
-        let mut running = other.start(&log)?;
-        let first = self.status();
-        let second = other.judge(running.wait());
-        print!("{}", fs::read_to_string(&log).unwrap_or_default());
-        first.and(second)?;
+        let count = other.while_running("beside", || self.status().map(|()| 1))?;
         println!("  both passed in {}", minutes(started.elapsed()));
-        Ok(2)
+        Ok(count)
     }
 
-    /// Runs the command at the same time as something else. What it writes goes to a file meanwhile, which is
-    /// printed afterwards. Gives how many passed of the others, and one for this.
+    /// Runs the command at the same time as something else. What it writes goes to a file of this name meanwhile,
+    /// and is printed afterwards. Gives how many passed of the others, and one for this.
     pub(crate) fn while_running(
         &self,
+        name: &str,
         work: impl FnOnce() -> Result<usize, Failed>,
     ) -> Result<usize, Failed> {
-        let log = root().join("target/second.log");
-        println!("\n> {self} > target/second.log &");
+        // Each lane is a process and has gates beside each other.
+        let log = root().join(format!("target/{name}-{}.log", std::process::id()));
         let mut running = self.start(&log)?;
         let passed = work();
         let own = self.judge(running.wait());
         print!("{}", fs::read_to_string(&log).unwrap_or_default());
+        let _ = fs::remove_file(&log);
         own.and(passed).map(|count| count + 1)
     }
 

@@ -2,10 +2,10 @@
 //! `cargo xtask bench`: measures everything, here, and makes the report of it.
 //!
 //! A gate is a command that anybody could type; each is printed before it runs, so that a failure
-//! can be repeated by hand. The first failure ends the run, or its half: stages run in two lanes, of which the second
-//! gives way. `cargo xtask test constant-time fuzz`
-//! runs the gates of these two stages, `cargo xtask list` says which stages there are. `cargo xtask page`
-//! builds what `prefinal devnet --http` shows, in the same way.
+//! can be repeated by hand. The first failure ends the run, or its half: stages run in two lanes, of which
+//! the second gives way. `cargo xtask test constant-time fuzz` runs the gates of these two stages one after
+//! the other, `cargo xtask list` says which stages there are. `cargo xtask page` builds what
+//! `prefinal devnet --http` shows, in the same way.
 //!
 //! | module  | what                                    |
 //! |---------|-----------------------------------------|
@@ -97,11 +97,9 @@ fn test_all() -> Result<usize, Failed> {
         STAGES.iter().partition(|stage| stage.lane == Lane::First);
     let names: Vec<&str> = second.iter().map(|stage| stage.name).collect();
     let program = std::env::current_exe().map_err(|error| Failed(error.to_string()))?;
-    Gate::new("nice", "-n 5")
-        .and(&program.to_string_lossy())
-        .and("test")
-        .all(&names)
-        .while_running(|| test(&first))
+    let lane = Gate::new("nice", "-n 5").and(&program.to_string_lossy()).and("test").all(&names);
+    println!("\n> {lane} &");
+    lane.while_running("second", || test(&first))
 }
 
 /// How long each stage took is said last.
