@@ -1,8 +1,9 @@
 //! Whatever is made of an aggregate: only the honest bytes pass.
 use std::sync::{Arc, LazyLock};
 
-use crate::dealings::{Committee, received};
 use prefinal_pvss_dkg::{Aggregate, deal, verify};
+
+use crate::dealings::{Committee, received};
 
 static HONEST: LazyLock<(Committee, Vec<u8>)> = LazyLock::new(|| {
     let mut committee = Committee::new();

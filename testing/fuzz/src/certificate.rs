@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::partials::{Encodings, Forgery, wrong};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::{Domain, MinSig, SecretKey, Signature, aggregate};
 use prefinal_crypto_core::certificate::{
@@ -12,6 +11,8 @@ use prefinal_crypto_core::certificate::{
 use prefinal_crypto_core::curve::G1;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+
+use crate::partials::{Encodings, Forgery, wrong};
 
 const STAKES: [u128; 9] = [5, 0, 1, 3, 2, 2, 4, 1, 7];
 const DOMAIN: Domain = Domain::new("fuzz");

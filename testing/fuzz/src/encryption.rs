@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::partials::{Encodings, Forgery, altered, wrong};
 use prefinal_crypto_core::access::{Access, Party, Threshold};
 use prefinal_crypto_core::bls::{Domain, MinSig, SecretKey, Signature};
 use prefinal_crypto_core::commitment::Commitment;
@@ -17,6 +16,8 @@ use prefinal_crypto_core::secret::Secret;
 use prefinal_crypto_core::timelock::{self, Identity};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+
+use crate::partials::{Encodings, Forgery, altered, wrong};
 
 const WEIGHTS: [u32; 4] = [3, 1, 2, 2];
 const THRESHOLD: u32 = 5;

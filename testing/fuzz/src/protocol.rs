@@ -10,7 +10,6 @@
 //! | 4          | a stored decryption key, as they are                         |
 use std::sync::{Arc, LazyLock};
 
-use crate::dealings::{Committee, received};
 use ::prefinal_protocol::{Instant, Machine};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::curve::G1Affine;
@@ -21,6 +20,8 @@ use prefinal_pvss_dkg::protocol::{
 use prefinal_pvss_dkg::{Dealing, DecryptionKey, Dkg, field};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+
+use crate::dealings::{Committee, received};
 
 type Collected = Dkg<Dealing>;
 

@@ -33,13 +33,13 @@ pub(crate) fn run(data: &[u8]) {
 fn rows(bytes: &[u8]) {
     canonical::<StateProof>(bytes);
     let Ok(proof) = borsh::from_slice::<StateProof>(bytes) else { return };
-    let (root, key) =
-        (borsh::from_slice::<StateRoot>(&[0; 32]).expect("32 bytes"), StateKey::new(0, b"name"));
+    let root = borsh::from_slice::<StateRoot>(&[0; 32]).expect("32 bytes");
+    let key = StateKey::new(0, b"name");
     let present = proof.verify(root, key, Some(b"value"));
     let absent = proof.verify(root, key, None);
     assert!(present.is_err());
-    // The empty tree's root is a constant, which has nothing above it.
     assert!(absent.is_err());
+    // A proof is one of presence or one of absence.
     assert!(present != Err(ProofError::Root) || absent != Err(ProofError::Root));
 }
 

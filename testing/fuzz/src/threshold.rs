@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::partials::{Encodings, Forgery, wrong};
 use prefinal_crypto_core::access::{Access, Party, Threshold};
 use prefinal_crypto_core::bls::{Domain, MinPk, MinSig, Signature, Variant};
 use prefinal_crypto_core::commitment::Commitment;
@@ -15,6 +14,8 @@ use prefinal_crypto_core::threshold::{
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+
+use crate::partials::{Encodings, Forgery, wrong};
 
 const WEIGHTS: [u32; 4] = [3, 1, 2, 2];
 const THRESHOLD: u32 = 5;

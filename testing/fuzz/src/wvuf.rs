@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::partials::{Encodings, Forgery, wrong};
 use prefinal_crypto_core::access::{Access, Party, Threshold};
 use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
 use prefinal_crypto_core::curve::{G1Affine, G2, G2Affine, Scalar};
@@ -15,6 +14,8 @@ use prefinal_crypto_core::wvuf::{
 };
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+
+use crate::partials::{Encodings, Forgery, wrong};
 
 const WEIGHTS: [u32; 4] = [3, 1, 2, 2];
 const THRESHOLD: u32 = 5;
