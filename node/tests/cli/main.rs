@@ -345,6 +345,7 @@ fn a_campaign_reports_what_was_done_and_is_the_same_again() {
         // One of them alone.
         let (alone, code) = campaign(&["--function", function, "--only", "13"]);
         assert_eq!(code, Some(0), "{alone}");
+        assert_eq!(campaign(&["--function", function, "--only", "13"]).0, alone);
     }
 }
 
