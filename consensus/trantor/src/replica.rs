@@ -59,7 +59,7 @@ use transfer::Transfer;
 pub struct Settings {
     /// The committee of the first `config_offset` epochs. For a party that joins later, see [`Replica::join`].
     pub configuration: Configuration,
-    /// After how many epochs a configuration takes effect, at least one.
+    /// After how many epochs a configuration takes effect, at least one. All replicas have the same.
     pub config_offset: u64,
     /// Number of epochs before the present one whose decisions and checkpoints are kept for peers. A peer that
     /// fell behind needs one checkpoint until it has all its pieces, so choose more for a large state.
@@ -287,7 +287,7 @@ impl<A: Application> Replica<A> {
         if let Some((certified, bytes)) = last {
             let state = State::new(bytes);
             let contents = Contents::open(&state, &certified.statement)?;
-            seated = contents.seat(&context, &seated)?;
+            seated = contents.seat(&context, &seated, settings.config_offset)?;
             app.restore(&contents.application).map_err(RestoreFailure::from)?;
             (schedule, ordered) = (contents.schedule, Ordered::from_checkpoint(contents.ordered));
             stable.push_back(StoredCheckpoint { certified, state });

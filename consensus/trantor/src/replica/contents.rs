@@ -35,6 +35,15 @@ pub enum RestoreFailure {
         /// The epoch that the state is of.
         epoch: u64,
     },
+    /// The others announce configurations further ahead than this replica, or less far. It would have none for some
+    /// epoch, or another one.
+    #[error("config_offset is {own} here and {others} with the others")]
+    Offset {
+        /// This replica's.
+        own: u64,
+        /// Of those that certified the state.
+        others: u64,
+    },
     /// A configuration in it is refused.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
@@ -50,6 +59,7 @@ impl RestoreFailure {
         match self {
             Self::Contents { .. } => "invalid-snapshot",
             Self::NotSeated { .. } => "not-a-member",
+            Self::Offset { .. } => "invalid-value",
             Self::Configuration(error) => error.code(),
             Self::Application(error) => error.code(),
         }
@@ -81,12 +91,18 @@ impl Contents {
         if right { Ok(contents) } else { Err(failure) }
     }
 
-    /// The committees of its epochs. Those that are known need no check of their keys.
+    /// The committees of its epochs, as many as `config_offset` says. Those that are known need no check of their
+    /// keys.
     pub(crate) fn seat(
         &self,
         context: &Context,
         known: &BTreeMap<u64, SeatedCommittee>,
+        config_offset: u64,
     ) -> Result<BTreeMap<u64, SeatedCommittee>, RestoreFailure> {
+        let others = u64::try_from(self.configurations.len()).unwrap_or(u64::MAX);
+        if others != config_offset {
+            return Err(RestoreFailure::Offset { own: config_offset, others });
+        }
         Ok(seat(&self.configurations, context, known)?)
     }
 }

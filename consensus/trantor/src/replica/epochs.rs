@@ -84,8 +84,9 @@ impl<A: Application> Replica<A> {
         if let Some(own) = &mut self.own {
             own.vote.clone_from(&vote);
             own.again = self.now;
-            // These were checked with the key of before.
+            // These were checked with the key of before, and each new key makes a new vote of everybody.
             own.refused.clear();
+            own.corrected.clear();
             own.outdated = own.combining;
         }
         match vote {
@@ -113,7 +114,7 @@ impl<A: Application> Replica<A> {
     }
 
     /// Whether this is another vote for the same state, with a key that was handed over since the first one.
-    /// One is let pass, for each may spoil a sum.
+    /// One is let pass for each key that this party gets, for each may spoil a sum.
     fn corrects(&mut self, from: Party, vote: &CheckpointVote) -> bool {
         let before = self.votes.get(&from);
         let Some(own) = self.own.as_mut().filter(|own| own.statement == vote.statement) else {

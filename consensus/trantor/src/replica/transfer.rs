@@ -273,7 +273,8 @@ impl<A: Application> Replica<A> {
         let statement = certified.statement;
         let epoch = statement.epoch;
         let contents = Contents::open(&state, &statement)?;
-        let seated = contents.seat(&self.context, &self.committees())?;
+        let seated =
+            contents.seat(&self.context, &self.committees(), self.settings.config_offset)?;
         let failure = RestoreFailure::Contents { epoch };
         let committee = seated.get(&epoch).map(|one| Arc::clone(&one.committee)).ok_or(failure)?;
         if committee.member(self.me).is_none() {

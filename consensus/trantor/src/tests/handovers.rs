@@ -160,6 +160,22 @@ fn votes_that_were_being_checked_with_the_old_key_at_the_handover_are_checked_ag
     assert_eq!((net.epochs()[0], net.faults()), (1, vec![]));
 }
 
+#[test]
+fn votes_are_corrected_with_each_key_that_is_handed_over() {
+    let keys = [0, 1, 2].map(sharing);
+    let first = sharing(0);
+    let (mut net, statement) = with_own_vote(move |party| first(party, true));
+    let bytes = statement.to_bytes(&context(0));
+    let cast = |key: usize, party| keys[key](party, true).vote(&committee(), &bytes).unwrap();
+    vote(&mut net, 1, statement, cast(0, 1));
+    for key in [1, 2] {
+        hand_over(&mut net, 0, keys[key](0, true));
+        vote(&mut net, 1, statement, cast(key, 1));
+    }
+    vote(&mut net, 2, statement, cast(2, 2));
+    assert_eq!((net.epochs()[0], net.faults()), (1, vec![]));
+}
+
 /// The committee changes with epoch 3, which party 0 alone has begun. What it says there reaches the others
 /// before they begin it.
 #[test]

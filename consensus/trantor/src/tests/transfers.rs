@@ -2,21 +2,25 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::Slot;
 
 use super::bench::{FOUR, ms, value};
 use super::replicas::shared_key;
-use super::service::{Net, again, order_faults, put, settings};
+use super::service::{Net, again, order_faults, put, settings, start};
 use super::{context, members};
 use crate::batch::BatchId;
 use crate::config::Replicas;
 use crate::message::{BodyRequest, Message};
 use crate::replica::certifier::{Certifier, StakeCertifier};
 use crate::replica::checkpoint::{CertifiedStatement, PIECE, Piece, PieceError, Statement};
+use crate::replica::contents::RestoreFailure;
 use crate::replica::message::{ReplicaFault, ReplicaMessage};
-use crate::replica::{ReplicaInput, ReplicaRecord, StoredCheckpoint};
+use crate::replica::{
+    ReplicaEffect, ReplicaInput, ReplicaRecord, Settings, StartError, StoredCheckpoint,
+};
 
 /// Three of four replicas, far ahead of the fourth, with a state of several pieces.
 fn three_ahead(mut net: Net) -> Net {
@@ -103,6 +107,25 @@ fn a_wrong_piece_is_refused_and_its_sender_accused_and_the_next_peer_asked() {
     assert!(of(0, |error| matches!(error, PieceError::Root { .. })), "{faults:?}");
     assert!(of(1, |error| matches!(error, PieceError::Size { .. })), "{faults:?}");
     assert!(faults.iter().all(|(_, accused, _)| *accused != 2));
+}
+
+#[test]
+fn a_state_is_refused_if_the_others_announce_configurations_further_ahead_or_less_far() {
+    for own in [1, 3] {
+        let mut net = three_ahead(Net::new(4));
+        let other = || Settings { config_offset: own, ..settings(&FOUR) };
+        let failure = RestoreFailure::Offset { own, others: 2 };
+        net.up(3, other());
+        let refused = |(party, effect): &(u32, ReplicaEffect)| {
+            *party == 3 && matches!(effect, ReplicaEffect::NotRestored(why) if *why == failure)
+        };
+        net.run("it refuses", |net| net.effects.iter().any(refused));
+        assert_eq!(net.restored(3), 0);
+        // Neither does a replica go on from its own.
+        let certifier = Arc::new(StakeCertifier::new(again(0)));
+        let started = start(0, other(), certifier, net.records[&0].clone());
+        assert_eq!(started.err(), Some(StartError::Restore(failure)));
+    }
 }
 
 fn asked(net: &mut Net, from: u32, certified: CertifiedStatement) -> bool {
