@@ -6,8 +6,9 @@
 //! PREFINAL_COMMAND=target/release/prefinal cargo test -p prefinal-node --features validator --test validators -- \
 //!     --ignored --exact --nocapture figures::costs_and_waits_over_the_world
 //! ```
-//! `PREFINAL_SLOTS` is how many slots are measured on each path. Without `PREFINAL_COMMAND` the program is the one
-//! of the tests, most of whose libraries are not optimised.
+//! `PREFINAL_SLOTS` is how many slots are measured on each path, `PREFINAL_VALIDATORS` how many validators there are,
+//! separated by commas. Without `PREFINAL_COMMAND` the program is the one of the tests, most of whose libraries are
+//! not optimised. Homes are in `TMPDIR`: on a file system in memory nobody waits for a disk, as in the simulator.
 use std::fmt::Write as _;
 use std::fs;
 use std::sync::Arc;
@@ -126,8 +127,10 @@ fn measure(validators: usize, slots: u64) {
 #[test]
 #[ignore = "prints figures for minutes"]
 fn costs_and_waits_over_the_world() {
-    let slots = std::env::var("PREFINAL_SLOTS").map_or(40, |slots| slots.parse().unwrap());
-    for validators in [4, 7, 16] {
-        measure(validators, slots);
+    let given =
+        |name, otherwise: &str| std::env::var(name).unwrap_or_else(|_| otherwise.to_owned());
+    let slots = given("PREFINAL_SLOTS", "40").parse().unwrap();
+    for validators in given("PREFINAL_VALIDATORS", "4,7,16").split(',') {
+        measure(validators.parse().unwrap(), slots);
     }
 }
