@@ -54,10 +54,11 @@ pub fn first<E: Engine>(engine: E, properties: &[&'static str]) -> Report {
     within(engine, properties, usize::MAX)
 }
 
-/// Visits every state that is reached in fewer steps than `depth`, until one of these properties is violated.
-pub fn within<E: Engine>(engine: E, properties: &[&'static str], depth: usize) -> Report {
+/// Visits every state that so many steps lead to, until one of these properties is violated.
+pub fn within<E: Engine>(engine: E, properties: &[&'static str], steps: usize) -> Report {
     let any = HasDiscoveries::AnyOf(properties.iter().copied().collect());
-    run(engine, any, NonZeroUsize::MIN, depth)
+    // The checker counts states, the first one too, and stops in front of the last.
+    run(engine, any, NonZeroUsize::MIN, steps.saturating_add(2))
 }
 
 fn run<E: Engine>(engine: E, until: HasDiscoveries, threads: NonZeroUsize, depth: usize) -> Report {

@@ -135,13 +135,13 @@ fn chains_leak_outputs_of_orphans() {
 /// that is known, of twelve steps.
 #[test]
 fn tendermint_leaks_across_four_rounds() {
-    let search = |depth| {
+    let search = |steps| {
         let engine = Tendermint::new(Terms::without(Rule::OneView), 4);
-        search::within(engine, &[NO_CONTRADICTION], depth)
+        search::within(engine, &[NO_CONTRADICTION], steps)
     };
-    let shorter = search(12);
+    let shorter = search(11);
     assert!(shorter.path(NO_CONTRADICTION).is_none(), "{shorter}");
-    let report = search(13);
+    let report = search(12);
     breaks("tendermint, 4 rounds without rule 2", &report, NO_CONTRADICTION);
     assert_eq!(report.path(NO_CONTRADICTION).map(<[String]>::len), Some(12));
 }
