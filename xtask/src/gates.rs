@@ -221,9 +221,11 @@ fn tests() -> Result<Vec<Gate>, Failed> {
     let mut gates =
         vec![tested("--benches --no-run"), tested("").with("RUSTDOC", &rustdoc.to_string_lossy())];
     if computes_wide() {
-        // Once more as on a processor without AVX-512.
-        let curve = tested("--test curve --test lanes --test schemes");
-        gates.push(curve.with("PREFINAL_LANES", "off"));
+        // Once more as on a processor without AVX-512: what is built, and what cannot be chosen by its name.
+        let programs = "--test curve --test lanes --test schemes --test threads --test wire_memory";
+        let units =
+            Gate::cargo("test -p prefinal-bls12-381 -p prefinal-crypto-core --lib --locked");
+        gates.extend([tested(programs), units].map(|gate| gate.with("PREFINAL_LANES", "off")));
     }
     let campaign =
         |options| Gate::new("target/debug/prefinal", &format!("simulate --campaign {options}"));
