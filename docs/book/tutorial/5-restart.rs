@@ -59,10 +59,12 @@ pub fn main() -> Result<(), Failure> {
     for party in plan.shape.access().parties() {
         chain.start(party, true)?;
     }
-    chain.extend_to(20)?;
+    while chain.path() != Some(Path::Fast) {
+        chain.extend()?;
+    }
     println!("{KILLED} is killed");
     chain.parties.remove(&KILLED);
-    chain.extend_to(30)?;
+    (0..10).try_for_each(|_| chain.extend())?;
     println!("{KILLED} starts again");
     chain.start(KILLED, false)?;
     while chain.path() == Some(Path::Slow) {
@@ -112,10 +114,6 @@ impl Chain {
 
     fn path(&self) -> Option<Path> {
         self.values.get(&Party::new(0)).map(|(_, path)| *path)
-    }
-
-    fn extend_to(&mut self, last: usize) -> Result<(), Failure> {
-        (self.blocks.len()..last).try_for_each(|_| self.extend())
     }
 
     /// One slot: a proposal, votes, the final block, and what follows from them.
