@@ -27,12 +27,32 @@ fn violation(printed: &str) -> Option<(String, Vec<String>)> {
     Some((found, replay.split_whitespace().map(str::to_owned).collect()))
 }
 
+/// The first execution that needs the rule, of those where engines say anything that the contract allows.
+const fn first(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Input | Rule::Skipped => "2",
+        Rule::NoView => "6",
+        Rule::OneView | Rule::Direct => "7",
+        Rule::GivenUp | Rule::Always => "9",
+        Rule::Durable => "45",
+        Rule::Once => "48",
+    }
+}
+
 fn what_breaks_without(rule: Rule) -> String {
     let number = rule.number().to_string();
-    // By chance the first executions need neither of these.
-    let late = [Rule::Durable, Rule::Once].contains(&rule);
-    let seed = if late { "41" } else { "1" };
-    let output = campaign(&["--without-rule", &number, "--executions", EXECUTIONS, "--seed", seed]);
+    let output = campaign(&[
+        "--without-rule",
+        &number,
+        "--engine",
+        "permissive",
+        "--function",
+        "ideal",
+        "--executions",
+        EXECUTIONS,
+        "--seed",
+        first(rule),
+    ]);
     let report = printed(&output);
     assert_eq!(output.status.code(), Some(1), "without {rule} nothing breaks: {report}");
     let (found, replay) = violation(&report).expect("a violation is printed with its command");
@@ -64,7 +84,7 @@ fn every_rule_of_the_contract_is_missed() {
 #[test]
 fn every_engine_plays_with_every_function() {
     for engine in ["jolteon", "malachite", "trantor", "permissive"] {
-        for (function, executions) in [("ideal", "4"), ("bls", "1"), ("wvuf", "1")] {
+        for (function, executions) in [("ideal", "2"), ("bls", "1"), ("wvuf", "1")] {
             let options = ["--engine", engine, "--function", function, "--executions", executions];
             let output = campaign(&options);
             assert_eq!(output.status.code(), Some(0), "{options:?}: {}", printed(&output));

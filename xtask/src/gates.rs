@@ -180,7 +180,9 @@ fn tested(more: &str) -> Gate {
 
 /// Clippy in the compiler's place, told as `cargo clippy -- -D warnings` tells it.
 fn linted(gate: Gate) -> Gate {
-    gate.with("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").with("CLIPPY_ARGS", DENY_WARNINGS)
+    let clippy = root().join("xtask/clippy.sh");
+    gate.with("RUSTC_WORKSPACE_WRAPPER", &clippy.to_string_lossy())
+        .with("CLIPPY_ARGS", DENY_WARNINGS)
 }
 
 const DENY_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
@@ -268,8 +270,11 @@ fn vectors() -> Result<Vec<Gate>, Failed> {
     setup::programs(&[Program { name: "python3", package: "python3" }])?;
     setup::venv("target/venv", "crypto-core/tests/external/requirements.txt")?;
     let model = Gate::new("python3", "-m model --check").inside("crypto-core/tests");
+    let cases = root().join("target/external-bls.json");
+    let cases = cases.to_string_lossy();
     let library = Gate::new("target/venv/bin/python3", "crypto-core/tests/external/bls.py");
-    Ok(vec![model.beside(library)])
+    let same = tested("--test schemes -- --ignored external_bls");
+    Ok(vec![model.beside(library.and(&cases)), same.with("PREFINAL_EXTERNAL_BLS", &cases)])
 }
 
 /// The curve's crate, where the backends are. What stands on it is one code for both, and runs on arkworks in
@@ -417,8 +422,8 @@ const WASM: &str = "bindings/wasm";
 /// From the package's folder.
 const WASM_TARGET: &str = "../../target/wasm";
 
-/// What memcheck says in full, the controls' leaks included, is in the log. Natively the program traces
-/// itself, half of the cases on each of two cores; elsewhere there is no code that valgrind does not know.
+/// What memcheck says in full, the controls' leaks included, is in the log. Where processors run code that valgrind
+/// does not know, the program traces itself as well, half of the cases on each of two cores.
 fn constant_time() -> Result<Vec<Gate>, Failed> {
     setup::programs(&[
         Program { name: "cc", package: "gcc" },
@@ -432,7 +437,7 @@ fn constant_time() -> Result<Vec<Gate>, Failed> {
         Gate::cargo(&format!("{build} --target-dir target/constant-time")),
         Gate::new("valgrind", check),
     ];
-    if cfg!(target_arch = "x86_64") {
+    if computes_wide() {
         let half = |part| Gate::new("target/constant-time/release/prefinal-constant-time", part);
         gates.push(half("1/2").beside(half("2/2")));
     }

@@ -207,7 +207,7 @@ impl Instance for Bls {
 
     const PARTIAL_BYTES: usize = 4 + 48;
     const SHOWN_BYTES: usize = 48;
-    const MANY: u64 = 10_000;
+    const MANY: u64 = 3_000;
     const ONE_PATH: fn(Party) -> ConfigError = |party| ConfigError::SharedShare { party };
 
     fn deal(

@@ -146,7 +146,7 @@ fn explore<S: Instance>(profile: &Profile, seed: u64) {
     let world = World::<S>::demanding(seed);
     let bind = |value| (profile.binding == BOTH_VALUE.binding).then_some(value);
     let runner = Runner {
-        cases: 24,
+        cases: 8,
         rng_algorithm: RngAlgorithm::ChaCha,
         rng_seed: RngSeed::Fixed(seed),
         failure_persistence: None,

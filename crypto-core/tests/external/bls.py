@@ -1,22 +1,20 @@
 """BLS by py_ecc, a library that shares nothing with this crate or its backends.
 
 From a seed this draws keys and messages, lets py_ecc sign, verify and aggregate, in both variants and
-with true and false statements, and hands keys, bytes and verdicts to `tests/suite/external_bls.rs`, which
+with true and false statements, and writes keys, bytes and verdicts to a file. `tests/suite/external_bls.rs`
 must come to the same. Signatures are deterministic, so equal bytes mean that each side accepts what
 the other signs.
 
     pip install -r requirements.txt
-    python3 bls.py [--seed TEXT] [--cases N]
+    python3 bls.py [--seed TEXT] [--cases N] /tmp/cases.json
+    PREFINAL_EXTERNAL_BLS=/tmp/cases.json cargo test --test schemes external_bls -- --ignored
 
 Each case takes about five seconds, all of it py_ecc's.
 """
 
 import argparse
 import json
-import os
 import pathlib
-import subprocess
-import tempfile
 from hashlib import sha256
 
 from py_ecc.bls import G2Basic, G2ProofOfPossession
@@ -24,7 +22,6 @@ from py_ecc.bls.hash_to_curve import hash_to_G1
 from py_ecc.bls.point_compression import compress_G1, compress_G2
 from py_ecc.optimized_bls12_381 import G2, add, multiply, neg, pairing
 
-CRATE = pathlib.Path(__file__).resolve().parents[2]
 DOMAIN = "external test"
 
 
@@ -129,17 +126,13 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--seed", default="prefinal external bls")
     arguments.add_argument("--cases", type=int, default=6)
+    arguments.add_argument("file", type=pathlib.Path)
     options = arguments.parse_args()
     print(f"seed {options.seed!r}, {options.cases} cases")
     draw = Draw(options.seed)
     singles = [single(draw, index) for index in range(options.cases)]
-    file = {"domain": DOMAIN, "single": singles, "sums": sums(singles)}
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "cases.json"
-        path.write_text(json.dumps(file, indent=1))
-        command = ["cargo", "test", "--quiet", "--test", "suite", "external_bls", "--", "--ignored"]
-        environment = dict(os.environ, PREFINAL_EXTERNAL_BLS=str(path))
-        subprocess.run(command, cwd=CRATE, env=environment, check=True)
+    cases = {"domain": DOMAIN, "single": singles, "sums": sums(singles)}
+    options.file.write_text(json.dumps(cases, indent=1))
 
 
 if __name__ == "__main__":

@@ -119,9 +119,9 @@ fn check_sums(singles: &[Single], theirs: &Sums) {
 }
 
 #[test]
-#[ignore = "runs from tests/external/bls.py, which needs py_ecc"]
+#[ignore = "needs what tests/external/bls.py writes, with py_ecc"]
 fn py_ecc_comes_to_the_same() {
-    let path = std::env::var("PREFINAL_EXTERNAL_BLS").expect("tests/external/bls.py sets the path");
+    let path = std::env::var("PREFINAL_EXTERNAL_BLS").expect("names the file");
     let file: File = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(file.domain, "external test");
     assert!(file.single.len() > 1);

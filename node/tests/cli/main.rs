@@ -310,7 +310,7 @@ fn simulate(
 fn a_seed_and_the_costs_of_a_run_give_the_same_run_again() {
     let folder = Folder::new();
     let first = folder.file("costs.json", COSTS);
-    for kind in [("bls", "jolteon"), ("wvuf", "jolteon"), ("bls", "malachite")] {
+    for kind in [("wvuf", "jolteon"), ("bls", "malachite")] {
         let name = |time: &str| format!("{} on {} {time}", kind.0, kind.1);
         let (csv, costs) = simulate(&folder, kind, &first, &name("one"));
         let written = folder.path(&name("one")).join("costs.json");
@@ -336,7 +336,7 @@ fn campaign(arguments: &[&str]) -> (String, Option<i32>) {
 
 #[test]
 fn a_campaign_reports_what_was_done_and_is_the_same_again() {
-    for function in ["ideal", "bls", "wvuf"] {
+    for function in ["ideal", "wvuf"] {
         let arguments = ["--function", function, "--executions", "2", "--seed", "11"];
         let (report, code) = campaign(&arguments);
         assert_eq!(code, Some(0), "{report}");
@@ -444,10 +444,8 @@ fn devnet(folder: &Folder, scheme: &str, path: &str) -> (PathBuf, String) {
 #[test]
 fn a_devnet_of_each_path_reveals_and_its_file_verifies() {
     let folder = Folder::new();
-    let schemes = [("bls", 2 * 96), ("wvuf", 2 * 32)];
-    let paths = ["slow", "fast", "tight"];
-    for (scheme, digits, path) in
-        schemes.into_iter().flat_map(|(scheme, digits)| paths.map(|path| (scheme, digits, path)))
+    let (bls, wvuf) = (("bls", 2 * 96), ("wvuf", 2 * 32));
+    for ((scheme, digits), path) in [(bls, "slow"), (bls, "fast"), (wvuf, "fast"), (wvuf, "tight")]
     {
         let (file, printed) = devnet(&folder, scheme, path);
         assert!(printed.contains("agree; each slot verified from public data"), "{printed}");

@@ -135,7 +135,7 @@ fn any_script_any_crashes<S: Instance>() {
     let lives = prop::collection::vec((0_usize..40, 0_usize..3, any::<bool>()), 1..5);
     let script = prop::collection::vec(said(), 1..24);
     let finals = prop::collection::vec(0_u8..6, 6);
-    let config = ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() };
+    let config = ProptestConfig { cases: 16, failure_persistence: None, ..Default::default() };
     proptest!(config, |(
         profile in 0..PROFILES.len(),
         every in 1_usize..8,

@@ -110,7 +110,7 @@ fn f_may_be_down_and_one_more_stops_everything_until_it_is_back() {
 
 #[test]
 fn lost_messages_slow_the_chain_down_and_do_not_stop_it() {
-    for seed in 0..6 {
+    for seed in 0..2 {
         let stakes: &[u128] = if seed % 2 == 0 { &EQUAL_4 } else { &[5, 4, 3, 3, 2, 2, 1] };
         let percent = 10 + 10 * u32::try_from(seed % 2).unwrap();
         let mut net = Net::new(stakes, seed, lossy(ms(30), percent)).start();
@@ -126,7 +126,7 @@ fn lost_messages_slow_the_chain_down_and_do_not_stop_it() {
 
 #[test]
 fn a_partition_heals() {
-    for seed in 0..6 {
+    for seed in 0..2 {
         // Three and one, then two and two, then whole.
         let mut net = Net::new(&EQUAL_4, seed, lossy(ms(30), 0)).start();
         net.run_for(ms(200));
@@ -165,7 +165,7 @@ fn a_long_absence_is_fetched_in_pieces() {
 #[test]
 fn a_crash_at_any_output_breaks_no_promise() {
     // The harness checks every promise against everything the party said in all its lives.
-    for outputs in 0..48 {
+    for outputs in (0..48).step_by(3) {
         let mut net = Net::new(&EQUAL_4, outputs, lossy(ms(30), 5));
         net.crash_after = Some((1, usize::try_from(outputs).unwrap()));
         let mut net = net.start();

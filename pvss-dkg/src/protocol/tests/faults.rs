@@ -219,7 +219,7 @@ pub(super) fn crashes<C: Case>(_: Kind<C>) {
 }
 
 pub(super) fn crashes_in_time<C: Case>(_: Kind<C>) {
-    for time in (0..200).step_by(47) {
+    for time in (0..200).step_by(67) {
         let mut simulation = simulate(C::world(2), network());
         for seat in [0, 3] {
             simulation.crash(Seat::new(seat), ms(time)).unwrap();

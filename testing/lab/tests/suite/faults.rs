@@ -24,7 +24,7 @@ use crate::bites::{
 };
 use crate::committee::{Lab, Message, MessageOf, Observation, Run, Scene, partial_of, seats};
 
-pub(crate) const SEEDS: [u64; 2] = [1, 2];
+pub(crate) const SEEDS: [u64; 1] = [1];
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Two of seven with 330 of 1000: as much as may be faulty.
@@ -510,7 +510,7 @@ fn chaos<S: Lab>(seed: u64) {
 }
 
 fn everything_at_once_changes_nothing<S: Lab>() {
-    (100..106).for_each(chaos::<S>);
+    (100..103).for_each(chaos::<S>);
 }
 
 /// Every test above, in each scheme.

@@ -117,7 +117,7 @@ fn all_kinds() -> Vec<Kind> {
 
 #[test]
 fn a_campaign_of_attacks_breaks_nothing() {
-    let tally = campaign(&order(1, 60));
+    let tally = campaign(&order(1, 30));
     for kind in all_kinds() {
         assert!(tally.count(kind).times > 0, "{kind}: {tally:?}");
     }

@@ -26,7 +26,8 @@ fn sound<E: Engine>(name: &str, engine: E) -> usize {
 }
 
 #[test]
-fn tendermint() {
+#[ignore = "takes a minute"]
+fn tendermint_of_four_rounds() {
     holds("tendermint, 4 rounds", Tendermint::new(Terms::WHOLE, 4), 2_286_346);
 }
 
@@ -36,6 +37,7 @@ fn jolteon_with_twins() {
 }
 
 #[test]
+#[ignore = "takes a minute"]
 fn jolteon_of_three_rounds() {
     let engine = Jolteon { twins: 1, timeouts: 2, ..Jolteon::new(Terms::WHOLE, 3) };
     holds("jolteon, 3 rounds", engine, 1_490_759);
