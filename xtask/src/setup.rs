@@ -3,7 +3,7 @@
 //! Toolchains, components and targets by rustup, cargo's own subcommands by `cargo install`, programs
 //! by apt where there is apt and we are root; elsewhere the message says what to install.
 use std::fs::DirEntry;
-use std::path::PathBuf;
+use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 
 use crate::Failed;
@@ -113,25 +113,14 @@ pub(crate) fn folder(path: &str) -> Result<(), Failed> {
     std::fs::create_dir_all(root().join(path)).map_err(|error| Failed(format!("{path}: {error}")))
 }
 
-/// Forgets what an earlier dry run of publishing left. To cargo a release of a registry never changes, so it
-/// would take ours as they were then: from the folder that it was built in, and from below its home, where
-/// the names of folders begin with a dash if they come from no host.
-pub(crate) fn forget_packages(built: &str) -> Result<(), Failed> {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
-    let sources = home.and_then(|home| std::fs::read_dir(home.join("registry/src")).ok());
-    let begins = |entry: &DirEntry, with| entry.file_name().to_string_lossy().starts_with(with);
-    let mut old = vec![root().join(built)];
-    for source in sources.into_iter().flatten().flatten().filter(|source| begins(source, "-")) {
-        let packages = std::fs::read_dir(source.path()).into_iter().flatten().flatten();
-        let ours = packages.filter(|package| begins(package, "prefinal-"));
-        old.extend(ours.map(|package| package.path()));
+/// Nothing at this place below the root.
+pub(crate) fn no_folder(path: &str) -> Result<(), Failed> {
+    match std::fs::remove_dir_all(root().join(path)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(Failed(format!("{path}: {error}")))
+        }
+        _ => Ok(()),
     }
-    for path in old.into_iter().filter(|path| path.exists()) {
-        std::fs::remove_dir_all(&path)
-            .map_err(|error| Failed(format!("{}: {error}", path.display())))?;
-    }
-    Ok(())
 }
 
 /// Whether the program runs; its output is of no interest.
