@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 
 use tempfile::NamedTempFile;
 
+use prefinal_chart::DrawError;
 use prefinal_lab::Failure;
 
 /// Why stdout takes no more.
@@ -163,8 +164,8 @@ impl Sink {
     ///
     /// # Errors
     /// What the system or the plotting library says, with the name.
-    pub(crate) fn picture(self, picture: &prefinal_chart::Lines<'_>) -> Result<(), Failure> {
-        let svg = picture.svg().map_err(|error| named(self.path(), error))?;
+    pub(crate) fn picture(self, picture: Result<String, DrawError>) -> Result<(), Failure> {
+        let svg = picture.map_err(|error| named(self.path(), error))?;
         self.write(svg.as_bytes())
     }
 

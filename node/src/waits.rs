@@ -43,5 +43,5 @@ pub fn plot(path: &Path, title: &str, paths: &[(&str, &Waits)]) -> Result<(), Fa
         dots: false,
         lines: lines.collect(),
     };
-    Sink::open(path)?.picture(&picture)
+    Sink::open(path)?.picture(picture.svg())
 }

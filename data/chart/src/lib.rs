@@ -32,6 +32,8 @@ const BARS: u32 = 420;
 const MARGIN: u32 = 14;
 /// Between a bar and the words beside it.
 const GAP: u32 = 8;
+/// From one name of a legend beside a picture to the next.
+const BETWEEN: u32 = 22;
 /// Of ten letters at the size of labels, nearly.
 const TEN_LETTERS: u32 = 66;
 
@@ -125,6 +127,28 @@ pub struct Bars<'a> {
     pub bars: Vec<Bar>,
 }
 
+/// One bar of [`Stacks`].
+#[derive(Clone, Debug)]
+pub struct Stack {
+    /// The name beside the bar.
+    pub name: String,
+    /// How long each part is, in the order of [`Stacks::parts`].
+    pub parts: Vec<f64>,
+}
+
+/// Bars that are made of the same parts, end to end.
+#[derive(Clone, Debug)]
+pub struct Stacks<'a> {
+    /// The title above the chart.
+    pub title: &'a str,
+    /// Of the horizontal axis.
+    pub across: &'a str,
+    /// What the parts are, from left to right.
+    pub parts: &'a [&'a str],
+    /// From above to below.
+    pub bars: Vec<Stack>,
+}
+
 type Outcome = Result<(), Box<dyn Error>>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
@@ -192,7 +216,7 @@ impl Lines<'_> {
             chart.draw_series(dots.map(|point| Circle::new(point, 3, colour.filled())))?;
         }
         if beside {
-            self.draw_names(&names)?;
+            legend_beside(&names, self.lines.iter().map(|line| line.name.as_str()))?;
         } else {
             let lower = self.legend == Legend::LowerRight;
             let corner = if lower {
@@ -209,15 +233,6 @@ impl Lines<'_> {
                 .draw()?;
         }
         root.present()?;
-        Ok(())
-    }
-
-    fn draw_names(&self, area: &Area<'_>) -> Outcome {
-        let heights = (0..).map(|place| 60 + 22 * place);
-        for ((line, colour), y) in self.lines.iter().zip(COLOURS.iter().cycle()).zip(heights) {
-            area.draw(&PathElement::new([(2, y), (22, y)], colour.stroke_width(3)))?;
-            area.draw(&Text::new(line.name.clone(), (28, y), label(HPos::Left)))?;
-        }
         Ok(())
     }
 }
@@ -292,6 +307,70 @@ impl Bars<'_> {
     }
 }
 
+impl Stacks<'_> {
+    /// Draws the bars, their names and what their parts are as the text of an SVG file.
+    ///
+    /// # Errors
+    /// What the plotting library says.
+    pub fn svg(&self) -> Result<String, DrawError> {
+        drawn(|svg| self.draw(svg))
+    }
+
+    fn draw(&self, svg: &mut String) -> Outcome {
+        let count = u32::try_from(self.bars.len()).unwrap_or(u32::MAX);
+        let names = MARGIN + longest(self.bars.iter().map(|bar| bar.name.as_str()));
+        let legend = 38 + longest(self.parts.iter().copied());
+        let high = self.bars.iter().map(|bar| bar.parts.iter().sum()).fold(0.0, f64::max);
+        let height = (110 + 26 * count).max(80 + BETWEEN * u32::try_from(self.parts.len())?);
+        let root = SVGBackend::with_string(svg, (names + BARS + legend, height));
+        let root = root.into_drawing_area();
+        root.fill(&WHITE)?;
+        let (plot, beside) = root.split_horizontally(names + BARS);
+        let top = f64::from(count);
+        let mut chart = ChartBuilder::on(&plot)
+            .caption(self.title, ("sans-serif", 18))
+            .margin(MARGIN)
+            .x_label_area_size(44)
+            .margin_left(names)
+            .build_cartesian_2d(0.0..high * 1.04, Range::<f64> { start: 0.0, end: top })?;
+        chart
+            .configure_mesh()
+            .disable_y_mesh()
+            .disable_y_axis()
+            .x_desc(self.across)
+            .light_line_style(WHITE)
+            .bold_line_style(GRID)
+            .x_label_formatter(&|value| short(*value))
+            .label_style(("sans-serif", 13))
+            .draw()?;
+        let heights = (0..count).map(|place| top - f64::from(place) - 0.5);
+        for (bar, y) in self.bars.iter().zip(heights) {
+            let mut from = 0.0;
+            for (part, colour) in bar.parts.iter().zip(COLOURS.iter().cycle()) {
+                let corners = [(from, y - 0.32), (from + part, y + 0.32)];
+                chart.draw_series([Rectangle::new(corners, colour.filled())])?;
+                from += part;
+            }
+            let (left, height) = chart.backend_coord(&(0.0, y));
+            let at = (left - i32::try_from(GAP)?, height);
+            plot.draw(&Text::new(bar.name.clone(), at, label(HPos::Right)))?;
+        }
+        legend_beside(&beside, self.parts.iter().copied())?;
+        root.present()?;
+        Ok(())
+    }
+}
+
+/// Names of lines or parts below each other, each behind a piece of its colour.
+fn legend_beside<'a>(area: &Area<'_>, names: impl Iterator<Item = &'a str>) -> Outcome {
+    for ((name, colour), place) in names.zip(COLOURS.iter().cycle()).zip(0..) {
+        let y = 60 + i32::try_from(BETWEEN)? * place;
+        area.draw(&PathElement::new([(2, y), (22, y)], colour.stroke_width(3)))?;
+        area.draw(&Text::new(name.to_owned(), (28, y), label(HPos::Left)))?;
+    }
+    Ok(())
+}
+
 fn label(side: HPos) -> TextStyle<'static> {
     let style = TextStyle::from(("sans-serif", 13).into_font());
     style.pos(Pos::new(side, VPos::Center))
@@ -362,5 +441,26 @@ mod tests {
             }
             assert_eq!(seen, 2);
         }
+    }
+
+    #[test]
+    fn parts_stand_end_to_end() {
+        let stack =
+            |name: &str, parts: [f64; 2]| Stack { name: name.to_owned(), parts: parts.into() };
+        let bars = vec![stack("all off", [30.0, 10.0]), stack("all on", [20.0, 0.0])];
+        let parts = ["order", "execute"];
+        let svg = Stacks { title: "stages", across: "ms", parts: &parts, bars }.svg().unwrap();
+        let places = |colour: &str| -> Vec<[f64; 2]> {
+            let bars = svg.split("<rect ").skip(1).map(|rest| rest.split("/>").next().unwrap());
+            let edges = |bar: &str| ["x=\"", "width=\""].map(|of| numbers(bar, of).next().unwrap());
+            bars.filter(|bar| bar.contains(colour)).map(edges).collect()
+        };
+        let [first, second] = [&COLOURS[0], &COLOURS[1]]
+            .map(|RGBColor(r, g, b)| places(&format!("#{r:02X}{g:02X}{b:02X}")));
+        assert_eq!((first.len(), second.len()), (2, 2), "{svg}");
+        // A pixel is what rounding may take.
+        assert!((first[0][0] + first[0][1] - second[0][0]).abs() <= 1.0, "{first:?} {second:?}");
+        assert!((first[0][1] - 3.0 * second[0][1]).abs() <= 3.0, "{first:?} {second:?}");
+        assert!(second[1][1] <= 1.0 && parts.iter().all(|part| svg.contains(part)), "{svg}");
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn draw(sink: Sink, curves: Vec<Line>) -> Result<(), Failure> {
         dots: false,
         lines: curves,
     };
-    sink.picture(&picture)
+    sink.picture(picture.svg())
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
-//! `prefinal simulate --execute`: from a transaction to its certified, durable state, as a table, CSV and a
-//! plot.
+//! `prefinal simulate --execute`: from a transaction to its certified, durable state, as a table, CSV and
+//! plots of the whole and of its stages.
 //!
 //! Parameters and points beside which it stands are those of Zaptos (2025), section 6.2: 100 validators and 30
 //! full nodes in 10 regions, transfers of 300 bytes, validators with 32 and 64 cores.
+use std::path::Path;
 use std::time::Instant as Clock;
 
 use clap::Args;
@@ -15,7 +16,7 @@ use super::Options;
 use super::thresholds::records;
 use crate::output::{Sink, aside};
 use crate::table;
-use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
+use prefinal_chart::{Axis, Legend, Line, Lines, Scale, Stack, Stacks};
 
 /// Validators of the paper.
 const VALIDATORS: usize = 100;
@@ -109,6 +110,9 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What [`stages`] gives, in words that fit above a column.
+const STAGES: [&str; 6] = ["spread", "order", "execute", "certify", "commit", "follow"];
+
 /// The stages in the order of time.
 fn stages(parts: &Parts) -> [std::time::Duration; 6] {
     let Parts { disseminate, order, execute, certify, commit, full_node } = *parts;
@@ -116,32 +120,22 @@ fn stages(parts: &Parts) -> [std::time::Duration; 6] {
 }
 
 fn print(curves: &[Curve]) {
-    let rows = curves.iter().flat_map(|curve| {
-        curve.points.iter().map(|point| {
+    say!("milliseconds from submission (p50), and in each stage on the average");
+    let header = [&["load/s", "done/s", "p50"][..], &STAGES].concat();
+    for curve in curves {
+        let rows = curve.points.iter().map(|point| {
             let p50 = point.waits.percentile(50).map_or_else(|| "-".to_owned(), milliseconds);
-            let first =
-                [curve.name.to_owned(), point.load.to_string(), point.per_second.to_string()];
             let stages = stages(&point.parts).map(milliseconds);
-            first.into_iter().chain([p50]).chain(stages).collect::<Vec<_>>()
-        })
-    });
-    let header = [
-        "early",
-        "load/s",
-        "committed/s",
-        "p50, ms",
-        "disseminate",
-        "order",
-        "execute",
-        "certify",
-        "commit",
-        "full node",
-    ];
-    say!("{}", table::table(&header, rows));
+            let throughput = [point.load, point.per_second].map(|count| count.to_string());
+            throughput.into_iter().chain([p50]).chain(stages).collect::<Vec<_>>()
+        });
+        say!("\n{}\n{}", curve.name, table::table(&header, rows));
+    }
 }
 
 fn write(options: &Options, curves: &[Curve], paper: [[(f64, f64); 2]; 2]) -> Result<(), Failure> {
-    let (csv, svg) = (options.out.join("execution.csv"), options.out.join("execution.svg"));
+    let [csv, svg, parts] = ["execution.csv", "execution.svg", "execution-stages.svg"]
+        .map(|name| options.out.join(name));
     let header = [
         "executors",
         "seed",
@@ -177,13 +171,35 @@ fn write(options: &Options, curves: &[Curve], paper: [[(f64, f64); 2]; 2]) -> Re
     let header = header.map(str::to_owned).to_vec();
     records(&csv, std::iter::once(header).chain(rows))?;
     plot(options, &svg, curves, paper)?;
-    say!("written: {}, {}", csv.display(), svg.display());
+    plot_stages(options, &parts, curves)?;
+    say!("written: {}, {}, {}", csv.display(), svg.display(), parts.display());
     Ok(())
+}
+
+/// Where the time goes with the least load and with the greatest.
+fn plot_stages(options: &Options, svg: &Path, curves: &[Curve]) -> Result<(), Failure> {
+    let bars = curves.iter().flat_map(|Curve { name, points, .. }| {
+        let load = |point: &&Point| point.load;
+        let ends = [points.iter().min_by_key(load), points.iter().max_by_key(load)];
+        let ends = ends.into_iter().flatten().take(points.len());
+        ends.map(move |point| Stack {
+            name: format!("{name}, {}/s", point.load),
+            parts: stages(&point.parts).map(|part| part.as_secs_f64() * 1e3).into(),
+        })
+    });
+    let (cores, seed) = (options.execution.executors, options.committee.seed);
+    let picture = Stacks {
+        title: &format!("Stages until the full node's commit, {cores} cores, seed {seed}"),
+        across: "mean, ms",
+        parts: &STAGES,
+        bars: bars.collect(),
+    };
+    Sink::open(svg)?.picture(picture.svg())
 }
 
 fn plot(
     options: &Options,
-    svg: &std::path::Path,
+    svg: &Path,
     curves: &[Curve],
     paper: [[(f64, f64); 2]; 2],
 ) -> Result<(), Failure> {
@@ -215,5 +231,5 @@ fn plot(
         dots: true,
         lines,
     };
-    Sink::open(svg)?.picture(&picture)
+    Sink::open(svg)?.picture(picture.svg())
 }

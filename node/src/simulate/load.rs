@@ -343,7 +343,7 @@ fn plot(options: &Options, svg: &std::path::Path, results: &Results) -> Result<(
         dots: true,
         lines,
     };
-    Sink::open(svg)?.picture(&picture)
+    Sink::open(svg)?.picture(picture.svg())
 }
 
 /// The paper's points for a committee of this size; of others it says nothing.

@@ -162,5 +162,5 @@ fn draw(path: &File, rows: &[Row]) -> Result<(), Failure> {
         dots: false,
         lines,
     };
-    Sink::open(path)?.picture(&picture)
+    Sink::open(path)?.picture(picture.svg())
 }
