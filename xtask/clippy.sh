@@ -1,4 +1,5 @@
-#!/bin/sh
+#!/usr/bin/env bash
+# (Bash, for other shells lose the variables that name programs with a dash.)
 # Clippy as the compiler of `cargo xtask test`: `RUSTC_WORKSPACE_WRAPPER`, which is given the compiler and its arguments.
 case "$*" in
 # The checker's proofs are generic code.
