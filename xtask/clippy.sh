@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# (Bash, for other shells lose the variables that name programs with a dash.)
-# Clippy as the compiler of `cargo xtask test`: `RUSTC_WORKSPACE_WRAPPER`, which is given the compiler and its arguments.
+# Clippy as the compiler of `cargo xtask test`: `RUSTC_WORKSPACE_WRAPPER`, which is given the compiler and its
+# arguments. A plain shell would lose the variables that name programs with a dash.
 case "$*" in
 # The checker's proofs are generic code.
 *testing/model/*) ;;
