@@ -9,6 +9,7 @@ use std::ops::Range;
 use plotters::chart::SeriesLabelPosition;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -151,6 +152,8 @@ pub struct Stacks<'a> {
 
 type Outcome = Result<(), Box<dyn Error>>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+/// What bars lie in.
+type Plane<'a, X> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, RangedCoordf64>>;
 
 /// The least and the greatest value of these lines in one direction.
 #[must_use]
@@ -275,16 +278,7 @@ impl Bars<'_> {
             .margin_left(names)
             .margin_right(labels)
             .build_cartesian_2d(across, Range::<f64> { start: 0.0, end: top })?;
-        chart
-            .configure_mesh()
-            .disable_y_mesh()
-            .disable_y_axis()
-            .x_desc(self.across)
-            .light_line_style(WHITE)
-            .bold_line_style(GRID)
-            .x_label_formatter(&|value| short(*value))
-            .label_style(("sans-serif", 13))
-            .draw()?;
+        mesh_below(&mut chart, self.across)?;
         let gap = i32::try_from(GAP)?;
         let heights = || (0..count).map(|place| top - f64::from(place) - 0.5);
         let colour = |bar: &Bar| *COLOURS.get(bar.colour % COLOURS.len()).unwrap_or(&BLACK);
@@ -333,16 +327,7 @@ impl Stacks<'_> {
             .x_label_area_size(44)
             .margin_left(names)
             .build_cartesian_2d(0.0..high * 1.04, Range::<f64> { start: 0.0, end: top })?;
-        chart
-            .configure_mesh()
-            .disable_y_mesh()
-            .disable_y_axis()
-            .x_desc(self.across)
-            .light_line_style(WHITE)
-            .bold_line_style(GRID)
-            .x_label_formatter(&|value| short(*value))
-            .label_style(("sans-serif", 13))
-            .draw()?;
+        mesh_below(&mut chart, self.across)?;
         let heights = (0..count).map(|place| top - f64::from(place) - 0.5);
         for (bar, y) in self.bars.iter().zip(heights) {
             let mut from = 0.0;
@@ -359,6 +344,24 @@ impl Stacks<'_> {
         root.present()?;
         Ok(())
     }
+}
+
+/// One axis, along which bars lie.
+fn mesh_below<X>(chart: &mut Plane<'_, X>, across: &str) -> Outcome
+where
+    X: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
+    chart
+        .configure_mesh()
+        .disable_y_mesh()
+        .disable_y_axis()
+        .x_desc(across)
+        .light_line_style(WHITE)
+        .bold_line_style(GRID)
+        .x_label_formatter(&|value| short(*value))
+        .label_style(("sans-serif", 13))
+        .draw()?;
+    Ok(())
 }
 
 /// Names of lines or parts below each other, each behind a piece of its colour.
