@@ -7,7 +7,7 @@ use prefinal_journal::Memory;
 use proptest::prelude::*;
 
 use crate::fixture::*;
-use crate::lives::{Disk, Fuse, Observed, Party};
+use crate::lives::{Disk, Fuse, LEFT, Observed, Party};
 
 suite! {
     every_crash_point_of_a_script
@@ -70,7 +70,7 @@ fn every_crash_point_of_a_script<S: Instance>() {
             let (whole, left) = two_lives(&party, &inputs, (10_000, 0, false));
             assert_eq!(whole.reveals.len(), 2, "{profile:?}");
             for steps in 0..(10_000 - left) {
-                for (written, lucky) in [(0, false), (usize::MAX, false), (0, true)] {
+                for (written, lucky) in LEFT {
                     let (heard, _) = two_lives(&party, &inputs, (steps, written, lucky));
                     let mut slots: Vec<_> = heard.reveals.iter().map(|one| one.slot).collect();
                     slots.dedup();

@@ -31,6 +31,10 @@ impl Fuse {
     }
 }
 
+/// What a crash leaves: how many of the records that are not durable yet, and whether the write that it hits
+/// still comes through.
+pub(crate) const LEFT: [(usize, bool); 3] = [(0, false), (usize::MAX, false), (0, true)];
+
 /// A journal in memory whose process ends when the fuse does.
 pub(crate) struct Disk {
     pub(crate) memory: Rc<RefCell<Memory>>,

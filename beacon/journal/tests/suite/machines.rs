@@ -16,7 +16,7 @@ use prefinal_journal::{Journal, Journaled, Memory};
 use prefinal_protocol::Machine;
 
 use crate::fixture::*;
-use crate::lives::{Disk, Fuse};
+use crate::lives::{Disk, Fuse, LEFT};
 use crate::reshared::{Person, config, party};
 
 type RecordOf<M> = <M as Machine>::Record;
@@ -151,32 +151,28 @@ where
     live(subject, &mut whole, disk(&memory, &fuse, false), (false, &[]));
     assert!(whole.partials.len() == 8 && whole.outputs.len() >= 4, "{}", whole.outputs.len());
     for steps in 0..=(LONG - fuse.left()) {
-        // What the disk keeps of what was not forced, and with luck; each step has its turn with one of them.
-        let ways = [(0, false), (usize::MAX, false), (0, true)];
-        for (written, lucky) in [ways[(steps + steps / ways.len()) % ways.len()]] {
-            let (memory, fuse) = (Rc::new(RefCell::new(Memory::new())), Fuse::new(steps));
-            let mut heard = Observed::default();
-            let (told, crashed) =
-                live(subject, &mut heard, disk(&memory, &fuse, lucky), (false, &[]));
-            assert!(crashed || fuse.left() == 0);
-            let left = Rc::new(RefCell::new(memory.borrow().after_crash(written)));
-            let attacks: Vec<Slot> = heard.early.iter().copied().collect();
-            let fuse = Fuse::new(LONG);
-            live(subject, &mut heard, disk(&left, &fuse, false), (told, &attacks));
-            // Not a byte that the party without a crash would not say, and all of those that finality releases.
-            assert!(heard.partials.is_subset(&whole.partials), "crash after {steps} steps");
-            let missing: BTreeSet<_> =
-                whole.partials.difference(&heard.partials).cloned().collect();
-            assert!(missing.is_subset(&whole.fast), "crash after {steps} steps");
-            assert_eq!(heard.outputs, whole.outputs, "crash after {steps} steps");
-            assert!(heard.order.values().all(|slots| slots.is_sorted()), "{:?}", heard.order);
-            let mut released = BTreeMap::new();
-            for bytes in left.borrow_mut().replay().unwrap() {
-                let record = T::record(&borsh::from_slice(&bytes).unwrap());
-                if let (channel, Record::Released { slot, value }) = record {
-                    let first = *released.entry((channel, slot)).or_insert(value);
-                    assert_eq!(first, value, "a second answer in {slot}, {steps} steps");
-                }
+        // Each step has its turn with one of them, and its neighbours with others.
+        let (written, lucky) = LEFT[(steps + steps / LEFT.len()) % LEFT.len()];
+        let (memory, fuse) = (Rc::new(RefCell::new(Memory::new())), Fuse::new(steps));
+        let mut heard = Observed::default();
+        let (told, crashed) = live(subject, &mut heard, disk(&memory, &fuse, lucky), (false, &[]));
+        assert!(crashed || fuse.left() == 0);
+        let left = Rc::new(RefCell::new(memory.borrow().after_crash(written)));
+        let attacks: Vec<Slot> = heard.early.iter().copied().collect();
+        let fuse = Fuse::new(LONG);
+        live(subject, &mut heard, disk(&left, &fuse, false), (told, &attacks));
+        // Not a byte that the party without a crash would not say, and all of those that finality releases.
+        assert!(heard.partials.is_subset(&whole.partials), "crash after {steps} steps");
+        let missing: BTreeSet<_> = whole.partials.difference(&heard.partials).cloned().collect();
+        assert!(missing.is_subset(&whole.fast), "crash after {steps} steps");
+        assert_eq!(heard.outputs, whole.outputs, "crash after {steps} steps");
+        assert!(heard.order.values().all(|slots| slots.is_sorted()), "{:?}", heard.order);
+        let mut released = BTreeMap::new();
+        for bytes in left.borrow_mut().replay().unwrap() {
+            let record = T::record(&borsh::from_slice(&bytes).unwrap());
+            if let (channel, Record::Released { slot, value }) = record {
+                let first = *released.entry((channel, slot)).or_insert(value);
+                assert_eq!(first, value, "a second answer in {slot}, {steps} steps");
             }
         }
     }
