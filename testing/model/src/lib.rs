@@ -42,14 +42,15 @@
 //! `tendermint_crash_between_record_and_vote`). Late release is not lost on its way either.
 //!
 //! # What is visited
-//! The bound is the number of views. The tests stay within a minute; the rest is
+//! The bound is the number of views. Tests that take a minute by themselves are run by
+//! `cargo test -p prefinal-model -- --ignored`; the rest is
 //! `cargo run --release -p prefinal-model -- jolteon --views 3 --twins 1`, and so on.
 //!
 //! | engine     | bound                                                       | states    | depth | in |
 //! |------------|-------------------------------------------------------------|-----------|-------|----|
-//! | Tendermint | 4 rounds, 2 values                                          | 2 286 346 | 25    | tests |
+//! | Tendermint | 4 rounds, 2 values                                          | 2 286 346 | 25    | ignored tests |
 //! | Jolteon    | 2 rounds, 2 blocks a round and parent                       | 123 543   | 19    | tests |
-//! | Jolteon    | 3 rounds, 1 block a round and parent, timeouts of rounds 1, 2 | 1 490 759 | 25    | tests |
+//! | Jolteon    | 3 rounds, 1 block a round and parent, timeouts of rounds 1, 2 | 1 490 759 | 25    | ignored tests |
 //! | Jolteon    | 3 rounds, 1 block a round and parent, timeouts of all        | 11 819 682 | 28   | `jolteon --views 3 --twins 1` |
 //! | Jolteon    | 3 rounds, 2 blocks a round and parent, timeouts of rounds 1, 2 | 15 888 853 | 25 | `jolteon --views 3 --timeouts 2` |
 //! | Simplex    | 2 views, 2 blocks a view and parent                         | 35 026    | 13    | tests |
