@@ -64,9 +64,9 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Epochs {
     /// An epoch before, so that heights of two epochs are open at a time.
+    #[default]
     Overlapping,
     /// When all heights before are decided, as in ISS.
-    #[default]
     OneByOne,
 }
 
@@ -75,9 +75,9 @@ pub enum Epochs {
 pub enum OwnBatches {
     /// As soon as they leave: what waits in the mempool becomes a batch when the leader may propose. The votes
     /// for its block acknowledge it, see [`Body`](crate::Body).
+    #[default]
     AtOnce,
     /// When a weak quorum has acknowledged them, as in the paper.
-    #[default]
     Certified,
 }
 
@@ -94,7 +94,7 @@ pub enum Leaders {
 
 impl Config {
     /// A configuration with default settings: timeout one second, no pause, blocks of 4 MiB, batches of
-    /// 2048 transactions that wait 20 milliseconds, epochs one by one, all batches certified.
+    /// 2048 transactions that wait 20 milliseconds at most, epochs that overlap, own batches at once.
     #[must_use]
     pub const fn new(context: Context, me: Party, members: Vec<Member>) -> Self {
         Self {
@@ -108,8 +108,8 @@ impl Config {
             max_transactions: 2048,
             batch_timeout: Duration::from_millis(20),
             leaders: Leaders::BackOff,
-            epochs: Epochs::OneByOne,
-            own_batches: OwnBatches::Certified,
+            epochs: Epochs::Overlapping,
+            own_batches: OwnBatches::AtOnce,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Every party spreads its transactions in batches, and gets a certificate when more than a third of the
 //! stake has stored one. The heights of an epoch are dealt out to its leaders. Each leader proposes
-//! certificates, and with [`OwnBatches::AtOnce`] its own batches as they leave, in the first view of its
+//! certificates, and its own batches as they leave ([`OwnBatches::AtOnce`]), in the first view of its
 //! heights, several at a time, so a slow leader does not hold the others up. A block is prefinalized after two
 //! message delays and final after three. If a leader fails, the others skip its height in a later view, and it
 //! leads none in the next epochs. Stake is counted exactly, and signatures are BLS multi-signatures.
@@ -135,7 +135,7 @@ pub use replica::history::{Change, MAX_CHANGES};
 pub use replica::job::{CertifyJob, CertifyVerdict, ReplicaJob, ReplicaVerdict};
 pub use replica::message::{CheckpointVote, ReplicaFault, ReplicaMessage, WrongState};
 pub use replica::{
-    Replica, ReplicaEffect, ReplicaInput, ReplicaOutput, ReplicaRecord, Service, Settings,
-    StartError,
+    MAX_OFFSET, Replica, ReplicaEffect, ReplicaInput, ReplicaOutput, ReplicaRecord, Service,
+    Settings, StartError,
 };
 pub use schedule::{SEGMENT, Schedule};

@@ -54,12 +54,16 @@ use records::EarlierLives;
 pub use records::ReplicaRecord;
 use transfer::Transfer;
 
+/// Most epochs between the choice of a configuration and its first epoch. Every checkpoint names the configurations
+/// of so many epochs.
+pub const MAX_OFFSET: u64 = 64;
+
 /// What a replica is started with, beside the configuration of its ordering.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The committee of the first `config_offset` epochs. For a party that joins later, see [`Replica::join`].
     pub configuration: Configuration,
-    /// After how many epochs a configuration takes effect, at least one. All replicas have the same.
+    /// After how many epochs a configuration takes effect, 1 to [`MAX_OFFSET`]. All replicas have the same.
     pub config_offset: u64,
     /// Number of epochs before the present one whose decisions and checkpoints are kept for peers. A peer that
     /// fell behind needs one checkpoint until it has all its pieces, so choose more for a large state.
@@ -90,9 +94,12 @@ pub enum StartError {
     /// The last checkpoint in the records is refused.
     #[error(transparent)]
     Restore(#[from] RestoreFailure),
-    /// A configuration would take effect at once, before others know of it.
-    #[error("config_offset is zero, it must be at least 1")]
-    Offset,
+    /// A configuration would take effect at once, before others know of it, or after too many epochs.
+    #[error("config_offset is {got}, it must be 1 to {MAX_OFFSET}")]
+    Offset {
+        /// The offset that was asked for.
+        got: u64,
+    },
 }
 
 impl StartError {
@@ -103,7 +110,7 @@ impl StartError {
             Self::Config(error) => error.code(),
             Self::Configuration(error) => error.code(),
             Self::Restore(error) => error.code(),
-            Self::Offset => "invalid-value",
+            Self::Offset { .. } => "invalid-value",
         }
     }
 }
@@ -193,7 +200,7 @@ pub(crate) struct OpenCheckpoint {
     combining: bool,
     /// Whether the votes that are being combined are checked with a key that was handed over meanwhile.
     outdated: bool,
-    /// Parties whose votes are not valid.
+    /// Parties whose votes are not valid with the present key.
     refused: BTreeSet<Party>,
     /// Parties that have cast a second vote for the state.
     corrected: BTreeSet<Party>,
@@ -274,8 +281,9 @@ impl<A: Application> Replica<A> {
         lives: EarlierLives,
     ) -> Result<Self, StartError> {
         let Service { mut app, certifier, settings } = service;
-        if settings.config_offset == 0 {
-            return Err(StartError::Offset);
+        let got = settings.config_offset;
+        if !(1..=MAX_OFFSET).contains(&got) {
+            return Err(StartError::Offset { got });
         }
         let (context, me, patience) = (config.context, config.me, config.timeout);
         let EarlierLives { ordering: mut kept, checkpoint: last, changes, newcomer } = lives;

@@ -49,6 +49,13 @@ pub enum CertifierError {
         /// The parties whose votes they are.
         culprits: BTreeSet<Party>,
     },
+    /// These votes were made with shares that this party does not know: of before a handover, or behind one. That is
+    /// no fault.
+    #[error("{} vote(s) are of another sharing of the key", parties.len())]
+    OtherSharing {
+        /// The parties whose votes they are.
+        parties: BTreeSet<Party>,
+    },
     /// The certificate is not one, or of another statement.
     #[error("not a certificate of this checkpoint")]
     Certificate,
@@ -61,6 +68,7 @@ impl CertifierError {
         match self {
             Self::BelowQuorum => "below-quorum",
             Self::Faulty { .. } => "signature-mismatch",
+            Self::OtherSharing { .. } => "other-committee",
             Self::Certificate => "invalid-certificate",
         }
     }
@@ -77,7 +85,7 @@ pub trait Certifier: Debug + Send + Sync {
     /// Checks one party's vote.
     ///
     /// # Errors
-    /// [`CertifierError::Faulty`] if it is not valid.
+    /// [`CertifierError::Faulty`] if it is not valid, [`CertifierError::OtherSharing`] if that cannot be told.
     fn check_vote(
         &self,
         committee: &Replicas,
@@ -89,7 +97,7 @@ pub trait Certifier: Debug + Send + Sync {
     /// Makes a certificate of votes.
     ///
     /// # Errors
-    /// [`CertifierError`] says whether more votes are needed or which are not valid.
+    /// [`CertifierError`] says whether more votes are needed, or which to leave out.
     fn combine(
         &self,
         committee: &Replicas,
@@ -204,7 +212,8 @@ impl Certifier for StakeCertifier {
     }
 }
 
-/// Signs with shares of one key that the committees hand over.
+/// Signs with shares of one key that the committees hand over. A vote names the sharing that its shares are of, so
+/// that parties which are at different places of a handover do not take each other's votes for false ones.
 #[derive(Debug)]
 pub struct ThresholdCertifier {
     committee: SigningCommittee<MinSig>,
@@ -226,12 +235,19 @@ impl ThresholdCertifier {
     pub const fn key(&self) -> PublicKey {
         self.committee.group_key()
     }
+
+    /// The partial in a vote that is made with shares of this sharing, as bytes.
+    fn partial<'a>(&self, party: Party, vote: &'a [u8]) -> Result<&'a [u8], CertifierError> {
+        let other = || CertifierError::OtherSharing { parties: [party].into() };
+        vote.strip_prefix(&self.committee.id()[..]).ok_or_else(other)
+    }
 }
 
 impl Certifier for ThresholdCertifier {
     fn vote(&self, _: &Replicas, statement: &[u8]) -> Option<Vec<u8>> {
         let message = Message::new(CHECKPOINT_KEY, statement);
-        Some(encode(&self.signer.as_ref()?.partial(&message).ok()?))
+        let partial = self.signer.as_ref()?.partial(&message).ok()?;
+        Some(encode(&(self.committee.id(), partial)))
     }
 
     fn suffices(&self, _: &Replicas, parties: &BTreeSet<Party>) -> bool {
@@ -249,7 +265,8 @@ impl Certifier for ThresholdCertifier {
         vote: &[u8],
     ) -> Result<(), CertifierError> {
         let faulty = |_| CertifierError::Faulty { culprits: [party].into() };
-        let partial: Partial<MinSig> = borsh::from_slice(vote).map_err(|_| faulty(()))?;
+        let partial = self.partial(party, vote)?;
+        let partial: Partial<MinSig> = borsh::from_slice(partial).map_err(|_| faulty(()))?;
         let message = Message::new(CHECKPOINT_KEY, statement);
         partial.verify(&self.committee, party, &message).map_err(|_| faulty(()))
     }
@@ -262,8 +279,17 @@ impl Certifier for ThresholdCertifier {
     ) -> Result<Vec<u8>, CertifierError> {
         let access = self.committee.access();
         let shares = |party: &Party| access.contains(*party) && access.weight(*party) > 0;
-        let votes: Votes = votes.clone().into_iter().filter(|(party, _)| shares(party)).collect();
-        let partials: BTreeMap<Party, Partial<MinSig>> = decode(&votes)?;
+        let (mut partials, mut parties) = (Votes::new(), BTreeSet::new());
+        for (&party, vote) in votes.iter().filter(|(party, _)| shares(party)) {
+            match self.partial(party, vote) {
+                Ok(partial) => drop(partials.insert(party, partial.to_vec())),
+                Err(_) => drop(parties.insert(party)),
+            }
+        }
+        if !parties.is_empty() {
+            return Err(CertifierError::OtherSharing { parties });
+        }
+        let partials: BTreeMap<Party, Partial<MinSig>> = decode(&partials)?;
         let message = Message::new(CHECKPOINT_KEY, statement);
         let signature =
             self.committee.optimistic(&message, partials).and_then(|quorum| quorum.combine());

@@ -183,6 +183,8 @@ impl<A: Application> Replica<A> {
             (CertifyWork::Evidence { party, evidence }, Ok(_)) => {
                 self.accuse(party, ReplicaFault::WrongState(evidence));
             }
+            // Whether the vote is valid cannot be told, and it is about a state that nobody goes on with.
+            (CertifyWork::Evidence { .. }, Err(CertifierError::OtherSharing { .. })) => {}
             // The vote is not valid either: that convinces nobody else.
             (CertifyWork::Evidence { party, evidence }, Err(_)) => {
                 let epoch = evidence.vote.statement.epoch;
@@ -199,11 +201,16 @@ impl<A: Application> Replica<A> {
             self.combine();
             return;
         }
-        // A failure without culprits would repeat itself; the next vote leads to another attempt.
-        let CertifierError::Faulty { culprits } = error else { return };
-        own.refused.extend(culprits.iter().copied());
-        for party in culprits {
-            self.accuse(*party, ReplicaFault::BadVote { epoch });
+        match error {
+            CertifierError::Faulty { culprits } => {
+                own.refused.extend(culprits);
+                for party in culprits {
+                    self.accuse(*party, ReplicaFault::BadVote { epoch });
+                }
+            }
+            CertifierError::OtherSharing { parties } => own.refused.extend(parties),
+            // It would repeat itself; the next vote leads to another attempt.
+            CertifierError::BelowQuorum | CertifierError::Certificate => return,
         }
         self.combine();
     }

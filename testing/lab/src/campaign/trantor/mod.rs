@@ -262,7 +262,7 @@ impl Intriguer {
 
     /// The block that is shown in place of this one: an empty one, or one with a batch that was ordered before.
     fn other_body(&self, slot: Slot, body: &Body) -> Option<Body> {
-        if !body.certificates().is_empty() {
+        if body.batches().next().is_some() {
             return Some(Body::default());
         }
         let overheard = self.conspiracy.overheard.borrow();
