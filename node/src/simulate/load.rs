@@ -143,9 +143,10 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let places = regions.join(" ");
     say!("{replicas} replicas in {places}, {cores} cores each, seed {seed}");
     let floor = placement.as_ref().map(|placement| Floor::of(placement, replicas.get()));
-    if let Some(Floor { certified, at_once }) = floor {
-        let [certified, at_once] = [certified, at_once].map(milliseconds);
-        say!("distances alone: {certified} ms if batches are certified first, else {at_once} ms");
+    if let Some(Floor { certified, at_once, in_order }) = floor {
+        let [certified, at_once, in_order] = [certified, at_once, in_order].map(milliseconds);
+        say!("distances alone: {certified} ms if batches are certified first, else {at_once} ms,");
+        say!("and {in_order} ms behind the blocks of all others");
     }
     let interface = Interface::duplex(options.interface.unwrap_or(INTERFACE));
     let network = options.network(placement).with_interfaces(interface);
@@ -193,10 +194,10 @@ fn measure(asked: &LoadOptions, mut load: Load) -> Result<Vec<Point>, Failure> {
     Ok(points)
 }
 
-/// The median over the floor of certified batches.
+/// The median over what distances alone cost in one order.
 fn over_floor(floor: Option<Floor>, point: &Point) -> Option<f64> {
-    let floor = floor.filter(|floor| !floor.certified.is_zero())?;
-    Some(point.waits.percentile(50)?.as_secs_f64() / floor.certified.as_secs_f64())
+    let floor = floor.filter(|floor| !floor.in_order.is_zero())?;
+    Some(point.waits.percentile(50)?.as_secs_f64() / floor.in_order.as_secs_f64())
 }
 
 fn print(results: &Results) {
@@ -266,7 +267,7 @@ fn row(options: &Options, results: &Results, batch_timeout: u64, point: &Point) 
     let without: Vec<String> = asked.without.iter().map(named_value).collect();
     let vice = asked.vice.as_ref().map(named_value).unwrap_or_default();
     let seconds: Vec<String> = point.seconds.iter().map(u64::to_string).collect();
-    let floor = results.floor.map(|floor| floor.certified.as_micros().to_string());
+    let floor = results.floor.map(|floor| floor.in_order.as_micros().to_string());
     vec![
         results.replicas.to_string(),
         results.places.clone(),
@@ -326,8 +327,10 @@ fn plot(options: &Options, svg: &std::path::Path, results: &Results) -> Result<(
     let all = || lines.iter().flat_map(|line| line.points.iter().copied());
     let right = all().map(|(across, _)| across).fold(1.0, f64::max) * 1.05;
     let top = all().map(|(_, up)| up).fold(1.0, f64::max) * 1.1;
-    if let Some(Floor { certified, at_once }) = floor {
-        for (name, floor) in [("certified first", certified), ("at once", at_once)] {
+    if let Some(Floor { certified, at_once, in_order }) = floor {
+        let floors =
+            [("certified first", certified), ("at once", at_once), ("in one order", in_order)];
+        for (name, floor) in floors {
             let name = format!("distances alone, {name}");
             let up = floor.as_secs_f64() * 1e3;
             lines.push(Line { name, points: vec![(0.0, up), (right, up)] });

@@ -6,13 +6,20 @@
 //! links. Two things are not run but computed:
 //!
 //! - **Ordering** (`order`): a leader's proposal, votes and order votes of more than two thirds, three rounds
-//!   over the same links, without faults and signatures. A leader has the batches that have reached it.
+//!   over the same links, without signatures. A leader has the batches that have reached it. Some leaders may
+//!   equivocate; a validator then gives their round up after a time-out, which the paper does not name. Partials of
+//!   the slot's value travel beside the votes, and take no time to compute.
 //! - **Executing and writing** (`Prices`): a time for each block and one for each transaction. The paper
 //!   gives no such figures. The default ones are fitted to two facts of it: the difference of 170 ms between
 //!   both pipelines at 1000 transactions per second, and where throughput ends (about 15 000 with 32 cores, more
 //!   than 20 000 with 64). All other points are predictions.
 //!
 //! A full node stands beside its validator, and a client beside its full node, as in the paper.
+//!
+//! **Readers.** Some transactions may read the slot's value. By the pipeline's rules they are executed behind the
+//! others of their block, when it is ordered and the value is known; or the whole block waits, as where a value is
+//! given to a block and not to a transaction. The root of such a state cannot be voted for before the value is
+//! known, so a message delay between validators stands behind it, which hides behind the order in other blocks.
 mod node;
 mod order;
 
@@ -44,6 +51,40 @@ pub struct Prices {
     pub mark: Duration,
 }
 
+/// Transactions that read the slot's random value, and what waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Readers {
+    /// How many of a hundred transactions read the value, of each batch at least one if any do.
+    pub percent: u8,
+    /// How the value comes.
+    pub path: ValuePath,
+    /// What waits for it.
+    pub waiting: Waiting,
+}
+
+/// How the random value of a slot comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValuePath {
+    /// Partials leave with the order votes, and 5/6 of them make the value; or the slow path, if it is earlier.
+    Fast,
+    /// Partials leave when the block is ordered, and those of a quorum make the value.
+    Slow,
+}
+
+/// What waits for the value of a block with readers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// The readers alone.
+    Readers,
+    /// The whole block, as in systems that give the value to a block and not to a transaction.
+    Block,
+}
+
+impl Readers {
+    /// Nothing reads the value.
+    pub const NONE: Self = Self { percent: 0, path: ValuePath::Fast, waiting: Waiting::Readers };
+}
+
 /// An experiment: one committee, for several loads and settings.
 #[derive(Clone, Debug)]
 pub struct Experiment {
@@ -60,6 +101,12 @@ pub struct Experiment {
     pub block_interval: Duration,
     /// The time that executing and writing blocks takes.
     pub prices: Prices,
+    /// The transactions that read the slot's value.
+    pub readers: Readers,
+    /// How many leaders show one block to half of the validators and another one to the others. Neither is ordered.
+    pub equivocating: u32,
+    /// How long a validator waits in a round before it gives the round up.
+    pub round_timeout: Duration,
     /// Virtual time before the counting begins.
     pub warm_up: Duration,
     /// Virtual time that is counted.
@@ -97,6 +144,8 @@ pub struct Point {
     pub waits: Waits,
     /// Where the time went.
     pub parts: Parts,
+    /// The mean time from the order of a block until its value is known.
+    pub value: Duration,
 }
 
 impl Prices {
@@ -116,9 +165,15 @@ impl Prices {
     /// How long executing so many transactions takes.
     #[must_use]
     pub fn execute(&self, transactions: u64) -> Duration {
+        self.execute_block + self.each(transactions)
+    }
+
+    /// How long so many more transactions take.
+    #[must_use]
+    pub fn each(&self, transactions: u64) -> Duration {
         let nanos = u128::from(transactions) * 1_000_000_000;
         let nanos = nanos / u128::from(self.execute_per_second.get());
-        self.execute_block + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     /// How long writing so many transactions takes.
@@ -138,6 +193,12 @@ impl Prices {
 }
 
 impl Parts {
+    /// From the order of a block until its state is durable at the validator.
+    #[must_use]
+    pub fn behind_order(&self) -> Duration {
+        self.execute + self.certify + self.commit
+    }
+
     /// The mean latency: the sum of all parts.
     #[must_use]
     pub fn total(&self) -> Duration {
@@ -190,6 +251,9 @@ impl Experiment {
             batch_interval: Duration::from_millis(200),
             block_interval: Duration::from_millis(150),
             prices,
+            readers: Readers::NONE,
+            equivocating: 0,
+            round_timeout: Duration::from_secs(1),
             warm_up: Duration::from_secs(2),
             counted: Duration::from_secs(6),
             seed,
@@ -206,6 +270,12 @@ impl Experiment {
         }
         if self.full_nodes > self.validators {
             return Err(Failure::bad_input("more full nodes than validators"));
+        }
+        if self.equivocating > (self.validators.get() - 1) / 3 {
+            return Err(Failure::bad_input("a third of the validators equivocates, or more"));
+        }
+        if self.readers.percent > 100 {
+            return Err(Failure::bad_input("more than all transactions read the value"));
         }
         Ok(())
     }
@@ -230,11 +300,18 @@ impl Experiment {
                     (times.arrives, Input::Proposed(block.block.clone())),
                     (times.order_vote, Input::OrderVote(block.block.header)),
                     (times.ordered, Input::Ordered(block.block.clone())),
+                    (times.value, Input::Value(block.block.header.slot)),
                 ];
                 for (at, input) in inputs {
                     let at = Instant::at(at);
                     simulation.input(seat, at, input).map_err(Failure::bad_input)?;
                 }
+            }
+        }
+        for fork in &plan.forks {
+            for &(seat, at) in &fork.arrives {
+                let input = Input::Proposed(fork.block.clone());
+                simulation.input(seat, Instant::at(at), input).map_err(Failure::bad_input)?;
             }
         }
         simulation.run(Instant::at(plan.end + Duration::from_secs(60)));
@@ -266,7 +343,11 @@ impl Experiment {
         }
         let seconds = self.counted.as_secs().max(1);
         let waits = waits.into_iter().collect();
-        Point { load, per_second: committed / seconds, waits, parts: parts.over(samples) }
+        let times = plan.blocks.iter().flat_map(|block| &block.seats);
+        let values: Vec<Duration> = times.map(|times| times.value - times.ordered).collect();
+        let count = u32::try_from(values.len()).unwrap_or(u32::MAX).max(1);
+        let value = values.iter().sum::<Duration>() / count;
+        Point { load, per_second: committed / seconds, waits, parts: parts.over(samples), value }
     }
 
     /// The stages of a block at a validator and its full node, except for dissemination.

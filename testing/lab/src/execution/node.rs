@@ -8,7 +8,7 @@ use prefinal_execution::{
     Executor, Header, Height, Limits, OptimisticBlock, Part, Past, Pipeline, Randomness, Record,
     Recovered, Role, Roots, StateClaim, Store, StoreCall, StoreJob, Switches, Transaction,
 };
-use prefinal_protocol::{Instant, Machine, Output, Recipient, View};
+use prefinal_protocol::{Instant, Machine, Output, Recipient, Slot, View};
 use prefinal_sim::{Host, Seat, Step};
 
 use super::order::quorum;
@@ -17,10 +17,11 @@ use super::{Experiment, Prices};
 /// Bytes of a transfer, as in the paper.
 const TRANSFER_BYTES: usize = 300;
 
-/// The transfers of one batch.
+/// The transfers of one batch, or of those the ones that read the slot's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Transfers {
     pub(super) count: u64,
+    pub(super) part: Part,
 }
 
 impl Transaction for Transfers {
@@ -29,9 +30,12 @@ impl Transaction for Transfers {
     }
 
     fn part(&self) -> Part {
-        Part::Head
+        self.part
     }
 }
+
+/// Nothing here depends on it.
+const VALUE: Randomness = Randomness::new([7; 32]);
 
 /// Changes nothing. Blocks leave states that are named after them.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +103,8 @@ pub(super) enum Input {
     /// The order vote leaves.
     OrderVote(Header),
     Ordered(Block<Transfers>),
+    /// The value of the slot is known.
+    Value(Slot),
     Message(Message),
     Pipeline(Box<prefinal_execution::Input<Priced, ()>>),
     Tick,
@@ -108,6 +114,7 @@ pub(super) enum Input {
 pub(super) enum Message {
     CertifyVote(StateClaim),
     Proposed(Block<Transfers>),
+    Value(Slot),
     Deliver(Box<Delivery<Priced, ()>>),
 }
 
@@ -168,8 +175,8 @@ impl Node {
                 self.votes.retain(|height, _| *height > committed.height);
                 self.want(Wants::Note(committed.height, Event::Committed));
             }
-            // No transfer reads a value.
-            Effect::ForwardValue { .. } | Effect::Refused(_) | Effect::Stopped(_) => {}
+            Effect::ForwardValue { slot, .. } => self.follow(Message::Value(slot)),
+            Effect::Refused(_) | Effect::Stopped(_) => {}
         }
     }
 
@@ -216,6 +223,9 @@ impl Machine for Node {
                 self.pipeline(now, Of::Prefinalized { height, block, view: View::new(slot, 0) });
             }
             Input::Ordered(block) => self.pipeline(now, Of::Ordered(block)),
+            Input::Value(slot) | Input::Message(Message::Value(slot)) => {
+                self.pipeline(now, Of::Value { slot, value: VALUE });
+            }
             // Full nodes get the certificate from their validator.
             Input::Message(Message::CertifyVote(claim)) if self.quorum > 0 => {
                 self.count(now, claim);
@@ -234,6 +244,22 @@ impl Machine for Node {
 
     fn wake_at(&self) -> Option<Instant> {
         None
+    }
+}
+
+impl Prices {
+    /// How long one part of a block takes. What is due for each block falls to its head, unless it has none.
+    fn part(&self, block: &Block<Transfers>, part: Part) -> Duration {
+        let count = |part| {
+            let all = block.part(part).map(|one| one.transaction.count);
+            all.fold(0, u64::saturating_add)
+        };
+        let (head, here) = (count(Part::Head), count(part));
+        match part {
+            Part::Head if head == 0 && block.has_tail() => Duration::ZERO,
+            Part::Tail if head > 0 => self.each(here),
+            Part::Head | Part::Tail => self.execute(here),
+        }
     }
 }
 
@@ -297,18 +323,18 @@ impl Host for Stations {
     }
 
     fn run(&mut self, _: Seat, job: Job) -> (Self::Verdict, Duration) {
-        let count = |block: &Block<Transfers>| {
+        let all = |block: &Block<Transfers>| {
             block.transactions().iter().map(|one| one.count).fold(0, u64::saturating_add)
         };
         match job {
             Job::Execute(job) => {
-                let cost = self.prices.execute(count(job.block()));
+                let cost = self.prices.part(job.block(), job.part());
                 (prefinal_execution::Input::Executed(job.run(&Priced)), cost)
             }
             Job::Store(job) => {
                 let cost = match job.call() {
                     StoreCall::Write(block, _) | StoreCall::WriteCertified(block, ..) => {
-                        self.prices.write(count(block))
+                        self.prices.write(all(block))
                     }
                     StoreCall::Certify(()) | StoreCall::Revert => self.prices.mark,
                 };

@@ -1,9 +1,13 @@
 //! The least latency that distances allow, in closed form: no queues, no work, and batches that do not wait.
 //!
 //! ```text
-//! certified(i) = weakⱼ(2·d(i,j))                       the batch goes out, acknowledgements come back
-//! ordered(i)   = strongₖ(strongⱼ(d(i,j) + d(j,k)) + d(k,i))   proposal, prepare, commit; `i` leads
+//! certified(i)  = weakⱼ(2·d(i,j))                              the batch goes out, acknowledgements come back
+//! decided(l, i) = strongₖ(strongⱼ(d(l,j) + d(j,k)) + d(k,i))   proposal of `l`, prepare, commit; `i` has it
+//! in_order(i)   = maxₗ decided(l, i)                           blocks of all leaders, proposed at one time
 //! ```
+//! A transaction's own block is decided after `decided(i, i)`. It is delivered behind the blocks before it, of all
+//! leaders, so no engine that makes one order of them is faster than `in_order`, unless the distant ones do not lead.
+//!
 //! `d` is half a median round trip, and nothing for a replica to itself; `weak` and `strong` take the least time by
 //! which so many replicas have answered. Clients of a closed loop submit the more often the less they wait, so the
 //! median is over transactions: a replica counts with one over its latency.
@@ -18,6 +22,8 @@ pub struct Floor {
     pub certified: Duration,
     /// If its author proposes it when it leaves.
     pub at_once: Duration,
+    /// If it also waits for the blocks that all other leaders propose at that time.
+    pub in_order: Duration,
 }
 
 impl Floor {
@@ -25,10 +31,20 @@ impl Floor {
     #[must_use]
     pub fn of(placement: &Placement, replicas: u32) -> Self {
         let distances = Distances { placement, replicas };
-        let ordered: Vec<Duration> = distances.seats().map(|at| distances.ordered(at)).collect();
-        let certified = distances.seats().zip(&ordered);
-        let certified = certified.map(|(at, ordered)| distances.certified(at) + *ordered).collect();
-        Self { certified: median(certified), at_once: median(ordered) }
+        let each =
+            |latency: &dyn Fn(Seat) -> Duration| median(distances.seats().map(latency).collect());
+        let prepared: Vec<Vec<Duration>> =
+            distances.seats().map(|leader| distances.prepared(leader)).collect();
+        let decided = |leader: Seat, at| {
+            prepared.get(leader.index()).map_or(Duration::ZERO, |by| distances.decided(by, at))
+        };
+        Self {
+            certified: each(&|at| distances.certified(at) + decided(at, at)),
+            at_once: each(&|at| decided(at, at)),
+            in_order: each(&|at| {
+                distances.seats().map(|leader| decided(leader, at)).max().unwrap_or_default()
+            }),
+        }
     }
 }
 
@@ -54,14 +70,23 @@ impl Distances<'_> {
         nth(acks.collect(), self.replicas / 3 + 1)
     }
 
-    fn ordered(&self, leader: Seat) -> Duration {
-        let strong = self.replicas * 2 / 3 + 1;
+    const fn strong(&self) -> u32 {
+        self.replicas * 2 / 3 + 1
+    }
+
+    /// When each replica has seen the leader's block prepared.
+    fn prepared(&self, leader: Seat) -> Vec<Duration> {
         let prepared = |at: Seat| {
             let votes = self.seats().map(|by| self.between(leader, by) + self.between(by, at));
-            nth(votes.collect(), strong)
+            nth(votes.collect(), self.strong())
         };
-        let commits = self.seats().map(|by| prepared(by) + self.between(by, leader));
-        nth(commits.collect(), strong)
+        self.seats().map(prepared).collect()
+    }
+
+    /// When a replica has seen a block decided that each has seen prepared at these times.
+    fn decided(&self, prepared: &[Duration], at: Seat) -> Duration {
+        let commits = self.seats().zip(prepared).map(|(by, when)| *when + self.between(by, at));
+        nth(commits.collect(), self.strong())
     }
 }
 
@@ -106,21 +131,27 @@ mod tests {
 
     #[test]
     fn in_one_place_it_is_a_round_trip_and_three_delays() {
-        assert_eq!(floor(&["a"; 4]), Floor { certified: ms(5), at_once: ms(3) });
-        assert_eq!(floor(&["a"]), Floor { certified: ms(0), at_once: ms(0) });
+        let three = Floor { certified: ms(5), at_once: ms(3), in_order: ms(3) };
+        assert_eq!(floor(&["a"; 4]), three);
+        let none = Floor { certified: ms(0), at_once: ms(0), in_order: ms(0) };
+        assert_eq!(floor(&["a"]), none);
     }
 
     /// Three of four are a strong quorum, two a weak one. Of those in `a` the first three need nobody in `b`: 3 ms,
     /// and 2 ms for acknowledgements. The one in `b` needs two of the others: its proposal is there after 10 ms,
-    /// the others prepare within 1 ms more, and their commits take 10 ms back; an acknowledgement takes 20 ms.
+    /// the others prepare within 1 ms more, and their commits take 10 ms back; an acknowledgement takes 20 ms. The
+    /// others have its block after 10 ms, and 2 ms for both votes among them: so long they wait for its place in
+    /// the order.
     #[test]
     fn distant_replicas_count_as_far_as_quorums_need_them() {
-        assert_eq!(floor(&["a", "a", "a", "b"]), Floor { certified: ms(5), at_once: ms(3) });
+        let floor = floor(&["a", "a", "a", "b"]);
+        assert_eq!(floor, Floor { certified: ms(5), at_once: ms(3), in_order: ms(12) });
         let table = Geography::parse(TABLE).unwrap();
         let placement = Placement::listed(&table, &["a", "a", "a", "b"]).unwrap();
         let distances = Distances { placement: &placement, replicas: 4 };
         let far = Seat::new(3);
-        assert_eq!((distances.certified(far), distances.ordered(far)), (ms(20), ms(21)));
+        let decided = distances.decided(&distances.prepared(far), far);
+        assert_eq!((distances.certified(far), decided), (ms(20), ms(21)));
     }
 
     #[test]

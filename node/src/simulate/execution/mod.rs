@@ -1,8 +1,11 @@
 //! `prefinal simulate --execute`: from a transaction to its certified, durable state, as a table, CSV and
-//! plots of the whole and of its stages.
+//! plots of the whole and of its stages; with `--readers`, what blocks that read the slot's value wait for.
 //!
 //! Parameters and points beside which it stands are those of Zaptos (2025), section 6.2: 100 validators and 30
-//! full nodes in 10 regions, transfers of 300 bytes, validators with 32 and 64 cores.
+//! full nodes in 10 regions, transfers of 300 bytes, validators with 32 and 64 cores; and section 6.3 for leaders
+//! that equivocate.
+mod readers;
+
 use std::path::Path;
 use std::time::Instant as Clock;
 
@@ -27,6 +30,10 @@ const PAPER_32: [[(f64, f64); 2]; 2] =
 const PAPER_64: [[(f64, f64); 2]; 2] =
     [[(1_000.0, 740.0), (20_000.0, 1320.0)], [(1_000.0, 580.0), (20_000.0, 780.0)]];
 
+/// Transactions a second at the peak with 10 validators of which 1 and 3 equivocate, read from the text: both
+/// pipelines alike.
+const PAPER_EQUIVOCATING: [(u32, f64); 2] = [(1, 8_000.0), (3, 3_500.0)];
+
 /// What an experiment with execution is asked for.
 #[derive(Args, Debug)]
 pub(super) struct ExecutionOptions {
@@ -37,19 +44,40 @@ pub(super) struct ExecutionOptions {
         "load", "costs", "interface", "connection", "cores",
     ])]
     execute: bool,
-    /// Transactions a second, one run for each number
-    #[arg(long, value_name = "COUNT,…", requires = "execute", value_delimiter = ',',
-        default_values_t = [1000, 2500, 5000, 7500, 10_000, 12_500, 14_000, 15_000])]
+    /// Transactions a second, one run for each number [default: 1000,2500,5000,7500,10000,12500,14000,15000;
+    /// with --readers 5000]
+    #[arg(long, value_name = "COUNT,…", requires = "execute", value_delimiter = ',')]
     loads: Vec<u64>,
     /// Cores of the paper's validators: 32 or 64. They decide how much is executed in a second
     #[arg(long, value_name = "CORES", requires = "execute", default_value_t = 32,
         value_parser = clap::value_parser!(u32).range(32..=64))]
     executors: u32,
+    /// How many leaders show one block to half of the validators and another one to the others
+    #[arg(long, value_name = "LEADERS", requires = "execute", default_value_t = 0)]
+    equivocating: u32,
+    /// Compare what waits for the slot's value instead, if of a hundred transactions so many read it, one run for
+    /// each number
+    #[arg(long, value_name = "PERCENT,…", requires = "execute", value_delimiter = ',',
+        value_parser = clap::value_parser!(u8).range(..=100))]
+    readers: Vec<u8>,
 }
+
+/// Loads of the paper's figures.
+const LOADS: [u64; 8] = [1000, 2500, 5000, 7500, 10_000, 12_500, 14_000, 15_000];
+/// The load under which blocks wait for values.
+const READERS_LOAD: u64 = 5000;
 
 impl ExecutionOptions {
     pub(super) const fn is_asked_for(&self) -> bool {
         self.execute
+    }
+
+    fn loads(&self) -> &[u64] {
+        match &self.loads[..] {
+            [] if self.readers.is_empty() => &LOADS,
+            [] => &[READERS_LOAD],
+            loads => loads,
+        }
     }
 }
 
@@ -87,16 +115,26 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let validators = options.parties.unwrap_or(VALIDATORS);
     let placement = place(regions, validators, seed)?;
     let placement = placement.ok_or_else(|| Failure::bad_input("--regions none: no delays"))?;
-    let experiment = Experiment::common_case(&placement, prices, seed)?;
+    let mut experiment = Experiment::common_case(&placement, prices, seed)?;
+    experiment.equivocating = asked.equivocating;
     let (full_nodes, cores) = (experiment.full_nodes, asked.executors);
     let places = regions.join(", ");
     say!(
         "{validators} validators, {full_nodes} full nodes in {places}, {cores} cores, seed {seed}"
     );
+    if asked.equivocating > 0 {
+        let timeout = milliseconds(experiment.round_timeout);
+        say!("{} leaders equivocate; a round is given up after {timeout} ms", asked.equivocating);
+    }
+    if !asked.readers.is_empty() {
+        readers::run(options, &experiment)?;
+        say!("{:.1} s", started.elapsed().as_secs_f64());
+        return Ok(());
+    }
     let mut curves = Vec::new();
     for (name, switches) in SETTINGS {
         let mut points = Vec::new();
-        for &load in &asked.loads {
+        for &load in asked.loads() {
             let point = experiment.run(load, switches)?;
             let p50 = point.waits.percentile(50).map_or_else(|| "-".to_owned(), milliseconds);
             aside("measured", format_args!("{name}, {load}/s, median {p50} ms"));
@@ -139,6 +177,7 @@ fn write(options: &Options, curves: &[Curve], paper: [[(f64, f64); 2]; 2]) -> Re
     let header = [
         "executors",
         "seed",
+        "equivocating",
         "opt_execute",
         "opt_commit",
         "piggyback",
@@ -162,7 +201,9 @@ fn write(options: &Options, curves: &[Curve], paper: [[(f64, f64); 2]; 2]) -> Re
             let wait = |percent| point.waits.percentile(percent).unwrap_or_default();
             let waits = [wait(25), wait(50), wait(75), point.waits.mean().unwrap_or_default()];
             let times = waits.into_iter().chain(stages(&point.parts));
-            let run = [options.execution.executors.to_string(), options.committee.seed.to_string()];
+            let asked = &options.execution;
+            let run = [asked.executors, asked.equivocating].map(|number| number.to_string());
+            let run = [&run[..1], &[options.committee.seed.to_string()], &run[1..]].concat();
             let throughput = [point.load.to_string(), point.per_second.to_string()];
             let before = run.into_iter().chain(setting).chain(throughput);
             before.chain(times.map(|time| time.as_micros().to_string())).collect::<Vec<_>>()
@@ -215,12 +256,22 @@ fn plot(
             points: curve.points.iter().map(place).collect(),
         })
         .collect();
-    let papers = ["the paper's baseline", "the paper's Zaptos"].into_iter().zip(paper);
-    lines
-        .extend(papers.map(|(name, points)| Line { name: name.to_owned(), points: points.into() }));
-    let all = || lines.iter().flat_map(|line| line.points.iter().copied());
-    let right = all().map(|(across, _)| across).fold(1.0, f64::max) * 1.05;
-    let top = all().map(|(_, up)| up).fold(1.0, f64::max) * 1.1;
+    let equivocating = options.execution.equivocating;
+    if equivocating == 0 {
+        let papers = ["the paper's baseline", "the paper's Zaptos"].into_iter().zip(paper);
+        let papers =
+            papers.map(|(name, points)| Line { name: name.to_owned(), points: points.into() });
+        lines.extend(papers);
+    }
+    let most = |along: fn(&(f64, f64)) -> f64| {
+        lines.iter().flat_map(|line| &line.points).map(along).fold(1.0, f64::max)
+    };
+    let (right, top) = (most(|(across, _)| *across) * 1.05, most(|(_, up)| *up) * 1.1);
+    let peak = PAPER_EQUIVOCATING.iter().find(|(leaders, _)| *leaders == equivocating);
+    lines.extend(peak.map(|(_, peak)| Line {
+        name: "the paper's peak".to_owned(),
+        points: vec![(*peak, 0.0), (*peak, top)],
+    }));
     let (cores, seed) = (options.execution.executors, options.committee.seed);
     let title = format!("From submission to the full node's commit, {cores} cores, seed {seed}");
     let picture = Lines {
