@@ -4,12 +4,15 @@
 //! heights before `h` are decided here, and "no commit in a view before (h, v)" is true in the plain
 //! order of heights and views, although many heights are open. The heights behind `h` go on meanwhile.
 //!
-//! - A height expires `timeout` after its leader could propose, `2^k · timeout` in attempt `k`. A leader
-//!   that left a height of this epoch or the one before empty gets a quarter for its others if it proposes nothing, and all
-//!   leaders' time runs at once, so several failed leaders cost about one timeout and not one each.
+//! - A height expires `timeout` after its leader could propose, `2^k · timeout` in attempt `k`. A leader that has
+//!   failed and not yet made up for it gets half of the first, and a quarter if it left a height of this epoch or the
+//!   one before empty and proposes nothing. All leaders' time runs at once, so several failed leaders cost about one
+//!   timeout and not one each.
 //! - The time of a later attempt runs as soon as a strong quorum has asked for it or a later one. Until
 //!   then the view change is only sent again, since messages get lost.
 //! - A party joins when a weak quorum has gone further: an honest party is among them.
+use core::time::Duration;
+
 use prefinal_crypto_core::access::Party;
 use prefinal_engine::collector::Standing;
 use prefinal_protocol::{Instant, Recipient, View};
@@ -20,31 +23,37 @@ use crate::engine::{Ask, Effect, Pending, Trantor};
 use crate::fault::{Contradiction, Said, Signed};
 use crate::job::{Asks, Work};
 use crate::message::{Message, NewView, ViewChange};
-use crate::open::patience;
+use crate::open::{Open, patience};
 use crate::records::Record;
 use crate::vote::ATTEMPTS_AHEAD;
 
 impl Trantor {
-    fn leader_failed(&self) -> bool {
-        let failed = |leader| self.failed.contains(&leader) || self.schedule.is_suspect(leader);
-        self.schedule.leader(self.next).is_some_and(failed)
+    /// How long the leader of the lowest undecided height has for its first view.
+    fn first_patience(&self) -> Duration {
+        let timeout = self.timing.timeout;
+        let Some(leader) = self.schedule.leader(self.next) else { return timeout };
+        let failed = self.failed.contains(&leader) || self.schedule.is_suspect(leader);
+        let proposed = |open: &Open| open.proposals.contains_key(&0);
+        let silent = !self.open.get(&self.next).is_some_and(proposed);
+        match (failed, self.schedule.is_penalized(leader)) {
+            (true, _) if silent => timeout / 4,
+            (true, _) | (_, true) => timeout / 2,
+            (false, false) => timeout,
+        }
     }
 
     /// When the lowest undecided height has to be looked at.
     pub(crate) fn changes_at(&self) -> Option<Instant> {
         let open = self.open.get(&self.next)?;
         let again = open.asked.as_ref().map(|(_, again)| *again);
-        [open.expires_at(self.timing.timeout, self.leader_failed()), again]
-            .into_iter()
-            .flatten()
-            .min()
+        [open.expires_at(self.first_patience()), again].into_iter().flatten().min()
     }
 
     /// Gives the lowest undecided height's view up if it has taken too long.
     pub(crate) fn watch(&mut self, now: Instant) {
-        let (failed, timeout) = (self.leader_failed(), self.timing.timeout);
+        let (first, timeout) = (self.first_patience(), self.timing.timeout);
         let Some(open) = self.open.get_mut(&self.next) else { return };
-        if open.expires_at(timeout, failed).is_some_and(|end| end <= now) {
+        if open.expires_at(first).is_some_and(|end| end <= now) {
             let attempt = open.attempt.saturating_add(1);
             self.ask(now, attempt);
         } else if let Some((change, again)) = &mut open.asked

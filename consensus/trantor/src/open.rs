@@ -104,11 +104,10 @@ impl Open {
         self.prepared.as_ref().is_some_and(|known| known.view.attempt >= prepared.view.attempt)
     }
 
-    /// When the height has waited too long in this attempt, if nothing was proposed by a leader that has
-    /// failed before: such a leader gets little time.
-    pub(crate) fn expires_at(&self, timeout: Duration, leader_failed: bool) -> Option<Instant> {
-        let hasty = leader_failed && self.attempt == 0 && !self.proposals.contains_key(&0);
-        if hasty { Some(self.due + timeout / 4) } else { self.deadline }
+    /// When the height has waited too long in this attempt; in the first one its leader has this much time.
+    pub(crate) fn expires_at(&self, first: Duration) -> Option<Instant> {
+        let limit = Some(self.due + first).filter(|_| self.attempt == 0);
+        self.deadline.map(|deadline| limit.map_or(deadline, |limit| limit.min(deadline)))
     }
 }
 

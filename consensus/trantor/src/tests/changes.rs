@@ -148,14 +148,23 @@ fn a_leader_that_failed_gets_little_time_for_its_other_heights() {
     bench.decide(3..=4);
     bench.now = at(10);
     bench.decide(5..=5);
-    let waits = bench.engine.changes_at().unwrap().since(bench.engine.open[&Slot::new(6)].due);
-    assert_eq!(waits, ms(125));
+    let waits = |bench: &Bench, slot| {
+        bench.engine.changes_at().unwrap().since(bench.engine.open[&Slot::new(slot)].due)
+    };
+    assert_eq!(waits(&bench, 6), ms(125));
     bench.receive(1, bench.forger.proposal(1, 6, &body(&[])));
-    let waits = bench.engine.changes_at().unwrap().since(bench.engine.open[&Slot::new(6)].due);
-    assert_eq!(waits, ms(500), "it does propose");
+    assert_eq!(waits(&bench, 6), ms(250), "it does propose");
     bench.decide(6..=16);
-    let leaders = bench.engine.schedule().leaders();
-    assert!(!leaders.contains(&Party::new(1)) && leaders.len() == 3);
+    let leads = |bench: &Bench, slot| {
+        bench.engine.schedule().leader(Slot::new(slot)) == Some(Party::new(1))
+    };
+    assert!((17..=28).all(|slot| !leads(&bench, slot)));
+    bench.decide(17..=64);
+    let back = (65..=68).find(|slot| leads(&bench, *slot)).unwrap();
+    bench.decide(65..=back - 1);
+    assert_eq!(waits(&bench, back), ms(250), "it comes back");
+    bench.decide(back..=back);
+    assert_eq!(waits(&bench, back + 1), ms(500), "no other one has failed");
 }
 
 #[test]
