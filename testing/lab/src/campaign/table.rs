@@ -31,6 +31,9 @@ use prefinal_engine::{Engine, PastVotes};
 use prefinal_registry::NamedEngine;
 use prefinal_validator::setup::{self, FIRST, Identity, Setup};
 
+/// Between two proposals. No archive stands behind these beacons, so nobody may be away for more slots than they
+/// answer for.
+const REST: Duration = Duration::from_millis(40);
 /// Time for an engine whose rounds have grown long, and for a beacon that asks again and again.
 const BOUNDS: Bounds = Bounds { patience: Duration::from_secs(120), events: 500_000 };
 
@@ -81,7 +84,8 @@ impl<S: Forge + Priced> Table<S> {
 
 impl<S: Forge> Table<S> {
     fn new(setup: &Setup, identities: impl Iterator<Item = Arc<Identity>>, hand: Hand<S>) -> Self {
-        let setup = Setup { timeout: ROUND, pace: Pace::NONE, ..setup.clone() };
+        let pace = Pace { pause: REST, ..Pace::NONE };
+        let setup = Setup { timeout: ROUND, pace, ..setup.clone() };
         Self {
             setup: Arc::new(setup),
             identities: identities.collect(),
