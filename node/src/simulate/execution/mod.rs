@@ -158,8 +158,9 @@ fn stages(parts: &Parts) -> [std::time::Duration; 6] {
 }
 
 fn print(curves: &[Curve]) {
-    say!("milliseconds from submission (p50), and in each stage on the average");
-    let header = [&["load/s", "done/s", "p50"][..], &STAGES].concat();
+    say!("transactions in a second, submitted and committed; milliseconds from submission");
+    say!("(p50), and in each stage on the average");
+    let header = [&["load", "done", "p50"][..], &STAGES].concat();
     for curve in curves {
         let rows = curve.points.iter().map(|point| {
             let p50 = point.waits.percentile(50).map_or_else(|| "-".to_owned(), milliseconds);
@@ -266,11 +267,13 @@ fn plot(
     let most = |along: fn(&(f64, f64)) -> f64| {
         lines.iter().flat_map(|line| &line.points).map(along).fold(1.0, f64::max)
     };
-    let (right, top) = (most(|(across, _)| *across) * 1.05, most(|(_, up)| *up) * 1.1);
     let peak = PAPER_EQUIVOCATING.iter().find(|(leaders, _)| *leaders == equivocating);
-    lines.extend(peak.map(|(_, peak)| Line {
+    let peak = peak.map(|(_, peak)| *peak);
+    let right = most(|(across, _)| *across).max(peak.unwrap_or_default()) * 1.05;
+    let top = most(|(_, up)| *up) * 1.1;
+    lines.extend(peak.map(|peak| Line {
         name: "the paper's peak".to_owned(),
-        points: vec![(*peak, 0.0), (*peak, top)],
+        points: vec![(peak, 0.0), (peak, top)],
     }));
     let (cores, seed) = (options.execution.executors, options.committee.seed);
     let title = format!("From submission to the full node's commit, {cores} cores, seed {seed}");
@@ -278,7 +281,7 @@ fn plot(
         title: &title,
         across: Axis { label: "transactions a second", range: 0.0..right, scale: Scale::Linear },
         up: Axis { label: "median latency, ms", range: 0.0..top, scale: Scale::Linear },
-        legend: Legend::LowerRight,
+        legend: Legend::Beside,
         dots: true,
         lines,
     };

@@ -12,10 +12,10 @@ use super::super::thresholds::records;
 use crate::output::{Sink, aside};
 use crate::table;
 
-/// What is compared, the last one is what is done where a value belongs to a block and comes behind it.
+/// What waits, and for which path. The last one is what is done where a value belongs to a block and comes behind it.
 const WAYS: [(&str, Waiting, ValuePath); 4] = [
-    ("readers, fast", Waiting::Readers, ValuePath::Fast),
-    ("readers, slow", Waiting::Readers, ValuePath::Slow),
+    ("tail, fast", Waiting::Readers, ValuePath::Fast),
+    ("tail, slow", Waiting::Readers, ValuePath::Slow),
     ("block, fast", Waiting::Block, ValuePath::Fast),
     ("block, slow", Waiting::Block, ValuePath::Slow),
 ];
@@ -63,8 +63,9 @@ fn print(experiment: &Experiment, rows: &[Row]) {
     };
     let (fast, slow) = (value(ValuePath::Fast), value(ValuePath::Slow));
     say!("the value is known {fast} ms behind the order by the fast path, {slow} ms by the slow");
-    say!("milliseconds from the order to the durable state, on the average, by what waits");
-    let header = ["read", "load/s", "tail runs"].into_iter().chain(WAYS.map(|(name, ..)| name));
+    say!("milliseconds to execute what reads it (the tail), and on the average from the order");
+    say!("to the durable state, if the tail waits for the value or the whole block does");
+    let header = ["read", "load", "tail runs"].into_iter().chain(WAYS.map(|(name, ..)| name));
     let header: Vec<&str> = header.collect();
     let cells = rows.iter().map(|row| {
         let before = [
@@ -128,7 +129,7 @@ fn write(options: &Options, rows: &[Row]) -> Result<(), Failure> {
             scale: Scale::Linear,
         },
         up: Axis { label: "mean, ms", range: 0.0..top, scale: Scale::Linear },
-        legend: Legend::LowerRight,
+        legend: Legend::Beside,
         dots: true,
         lines,
     };
