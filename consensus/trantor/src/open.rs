@@ -106,8 +106,7 @@ impl Open {
 
     /// When the height has waited too long in this attempt; in the first one its leader has this much time.
     pub(crate) fn expires_at(&self, first: Duration) -> Option<Instant> {
-        let limit = Some(self.due + first).filter(|_| self.attempt == 0);
-        self.deadline.map(|deadline| limit.map_or(deadline, |limit| limit.min(deadline)))
+        if self.attempt == 0 { Some(self.due + first) } else { self.deadline }
     }
 }
 

@@ -13,10 +13,11 @@ use prefinal_lab::{Costs, Failure, place};
 use prefinal_sim::{Interface, Rate};
 
 use super::thresholds::records;
+use super::throughput;
 use super::{Options, costs};
 use crate::output::{Sink, aside};
 use crate::table;
-use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
+use prefinal_chart::{Legend, Line};
 
 /// Replicas of the smaller committee in the paper.
 const REPLICAS: u32 = 32;
@@ -146,7 +147,7 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     if let Some(Floor { certified, at_once, in_order }) = floor {
         let [certified, at_once, in_order] = [certified, at_once, in_order].map(milliseconds);
         say!("distances alone: {certified} ms if batches are certified first, else {at_once} ms,");
-        say!("and {in_order} ms behind the blocks of all others");
+        say!("and {in_order} ms behind blocks that all others propose at that time");
     }
     let interface = Interface::duplex(options.interface.unwrap_or(INTERFACE));
     let network = options.network(placement).with_interfaces(interface);
@@ -194,10 +195,10 @@ fn measure(asked: &LoadOptions, mut load: Load) -> Result<Vec<Point>, Failure> {
     Ok(points)
 }
 
-/// The median over what distances alone cost in one order.
+/// The median over what distances alone cost at least.
 fn over_floor(floor: Option<Floor>, point: &Point) -> Option<f64> {
-    let floor = floor.filter(|floor| !floor.in_order.is_zero())?;
-    Some(point.waits.percentile(50)?.as_secs_f64() / floor.in_order.as_secs_f64())
+    let floor = floor.filter(|floor| !floor.at_once.is_zero())?;
+    Some(point.waits.percentile(50)?.as_secs_f64() / floor.at_once.as_secs_f64())
 }
 
 fn print(results: &Results) {
@@ -267,7 +268,7 @@ fn row(options: &Options, results: &Results, batch_timeout: u64, point: &Point) 
     let without: Vec<String> = asked.without.iter().map(named_value).collect();
     let vice = asked.vice.as_ref().map(named_value).unwrap_or_default();
     let seconds: Vec<String> = point.seconds.iter().map(u64::to_string).collect();
-    let floor = results.floor.map(|floor| floor.in_order.as_micros().to_string());
+    let floor = results.floor.map(|floor| floor.at_once.as_micros().to_string());
     vec![
         results.replicas.to_string(),
         results.places.clone(),
@@ -310,43 +311,29 @@ fn write(options: &Options, results: &Results, costs: Costs) -> Result<(), Failu
 
 fn plot(options: &Options, svg: &std::path::Path, results: &Results) -> Result<(), Failure> {
     let Results { replicas, is_spread, floor, curves, .. } = results;
-    let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-    let place = |point: &Point| {
-        let wait = point.waits.percentile(50).unwrap_or_default();
-        (number(point.per_second), wait.as_secs_f64() * 1e3)
+    let line = |curve: &Curve| {
+        let points = curve.points.iter();
+        let points = points.map(|point| throughput::place(point.per_second, &point.waits));
+        let name = format!("batch timeout {} ms", curve.batch_timeout);
+        Line { name, points: points.collect() }
     };
-    let mut lines: Vec<Line> = curves
-        .iter()
-        .map(|curve| Line {
-            name: format!("batch timeout {} ms", curve.batch_timeout),
-            points: curve.points.iter().map(place).collect(),
-        })
-        .collect();
+    let mut lines: Vec<Line> = curves.iter().map(line).collect();
     let paper = paper(replicas.get(), *is_spread);
     lines.extend(paper.map(|(name, points)| Line { name, points: points.to_vec() }));
-    let all = || lines.iter().flat_map(|line| line.points.iter().copied());
-    let right = all().map(|(across, _)| across).fold(1.0, f64::max) * 1.05;
-    let top = all().map(|(_, up)| up).fold(1.0, f64::max) * 1.1;
-    if let Some(Floor { certified, at_once, in_order }) = floor {
-        let floors =
-            [("certified first", certified), ("at once", at_once), ("in one order", in_order)];
-        for (name, floor) in floors {
-            let name = format!("distances alone, {name}");
-            let up = floor.as_secs_f64() * 1e3;
-            lines.push(Line { name, points: vec![(0.0, up), (right, up)] });
-        }
-    }
-    let title =
-        format!("{replicas} replicas, 512-byte transactions, seed {}", options.committee.seed);
-    let picture = Lines {
-        title: &title,
-        across: Axis { label: "transactions a second", range: 0.0..right, scale: Scale::Linear },
-        up: Axis { label: "median latency, ms", range: 0.0..top, scale: Scale::Linear },
+    let floors = floor.iter().flat_map(|Floor { certified, at_once, in_order }| {
+        [("certified first", certified), ("at once", at_once), ("in one order", in_order)]
+    });
+    let floors =
+        floors.map(|(name, floor)| (format!("distances alone, {name}"), floor.as_secs_f64() * 1e3));
+    let seed = options.committee.seed;
+    let plot = throughput::Plot {
+        title: &format!("{replicas} replicas, 512-byte transactions, seed {seed}"),
         legend: Legend::LowerRight,
-        dots: true,
-        lines,
+        curves: lines,
+        peaks: Vec::new(),
+        floors: floors.collect(),
     };
-    Sink::open(svg)?.picture(picture.svg())
+    plot.write(svg)
 }
 
 /// The paper's points for a committee of this size; of others it says nothing.

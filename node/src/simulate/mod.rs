@@ -7,6 +7,7 @@
 //! | `execution`  | from a transaction to its certified, durable state, with the pipeline's switches |
 //! | `load`       | latency over throughput, with clients on Trantor                          |
 //! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
+//! | `throughput` | the plot of latency over throughput                                      |
 //!
 //! Here stands what can be asked, and how answers are shown; [`prefinal_lab`] computes them.
 
@@ -14,6 +15,7 @@ mod campaign;
 mod execution;
 mod load;
 mod thresholds;
+mod throughput;
 
 use prefinal_lab::priced::Priced;
 use std::num::NonZeroU32;

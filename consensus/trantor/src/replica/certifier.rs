@@ -123,10 +123,12 @@ fn encode(value: &impl borsh::BorshSerialize) -> Vec<u8> {
 }
 
 /// The decoded votes, or the parties whose votes are no encoding.
-fn decode<T: borsh::BorshDeserialize>(votes: &Votes) -> Result<BTreeMap<Party, T>, CertifierError> {
+fn decode<'a, T: borsh::BorshDeserialize>(
+    votes: impl IntoIterator<Item = (Party, &'a [u8])>,
+) -> Result<BTreeMap<Party, T>, CertifierError> {
     let mut decoded = BTreeMap::new();
     let mut culprits = BTreeSet::new();
-    for (&party, vote) in votes {
+    for (party, vote) in votes {
         match borsh::from_slice(vote) {
             Ok(vote) => drop(decoded.insert(party, vote)),
             Err(_) => drop(culprits.insert(party)),
@@ -185,6 +187,7 @@ impl Certifier for StakeCertifier {
         statement: &[u8],
         votes: &Votes,
     ) -> Result<Vec<u8>, CertifierError> {
+        let votes = votes.iter().map(|(party, vote)| (*party, &**vote));
         let votes: BTreeMap<Party, Signature> = decode(votes)?;
         let message = Self::message(committee, statement);
         match MultiSignature::assemble(committee.electorate(), CHECKPOINT, &message, &votes) {
@@ -236,10 +239,9 @@ impl ThresholdCertifier {
         self.committee.group_key()
     }
 
-    /// The partial in a vote that is made with shares of this sharing, as bytes.
-    fn partial<'a>(&self, party: Party, vote: &'a [u8]) -> Result<&'a [u8], CertifierError> {
-        let other = || CertifierError::OtherSharing { parties: [party].into() };
-        vote.strip_prefix(&self.committee.id()[..]).ok_or_else(other)
+    /// The partial in a vote, as bytes; `None` if the vote is made with shares of another sharing.
+    fn partial<'a>(&self, vote: &'a [u8]) -> Option<&'a [u8]> {
+        vote.strip_prefix(&self.committee.id()[..])
     }
 }
 
@@ -265,7 +267,8 @@ impl Certifier for ThresholdCertifier {
         vote: &[u8],
     ) -> Result<(), CertifierError> {
         let faulty = |_| CertifierError::Faulty { culprits: [party].into() };
-        let partial = self.partial(party, vote)?;
+        let other = || CertifierError::OtherSharing { parties: [party].into() };
+        let partial = self.partial(vote).ok_or_else(other)?;
         let partial: Partial<MinSig> = borsh::from_slice(partial).map_err(|_| faulty(()))?;
         let message = Message::new(CHECKPOINT_KEY, statement);
         partial.verify(&self.committee, party, &message).map_err(|_| faulty(()))
@@ -279,17 +282,17 @@ impl Certifier for ThresholdCertifier {
     ) -> Result<Vec<u8>, CertifierError> {
         let access = self.committee.access();
         let shares = |party: &Party| access.contains(*party) && access.weight(*party) > 0;
-        let (mut partials, mut parties) = (Votes::new(), BTreeSet::new());
+        let (mut partials, mut parties) = (BTreeMap::new(), BTreeSet::new());
         for (&party, vote) in votes.iter().filter(|(party, _)| shares(party)) {
-            match self.partial(party, vote) {
-                Ok(partial) => drop(partials.insert(party, partial.to_vec())),
-                Err(_) => drop(parties.insert(party)),
+            match self.partial(vote) {
+                Some(partial) => drop(partials.insert(party, partial)),
+                None => drop(parties.insert(party)),
             }
         }
         if !parties.is_empty() {
             return Err(CertifierError::OtherSharing { parties });
         }
-        let partials: BTreeMap<Party, Partial<MinSig>> = decode(&partials)?;
+        let partials: BTreeMap<Party, Partial<MinSig>> = decode(partials)?;
         let message = Message::new(CHECKPOINT_KEY, statement);
         let signature =
             self.committee.optimistic(&message, partials).and_then(|quorum| quorum.combine());

@@ -17,9 +17,10 @@ use prefinal_lab::{Failure, place};
 
 use super::Options;
 use super::thresholds::records;
+use super::throughput;
 use crate::output::{Sink, aside};
 use crate::table;
-use prefinal_chart::{Axis, Legend, Line, Lines, Scale, Stack, Stacks};
+use prefinal_chart::{Legend, Line, Stack, Stacks};
 
 /// Validators of the paper.
 const VALIDATORS: usize = 100;
@@ -245,45 +246,24 @@ fn plot(
     curves: &[Curve],
     paper: [[(f64, f64); 2]; 2],
 ) -> Result<(), Failure> {
-    let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-    let place = |point: &Point| {
-        let wait = point.waits.percentile(50).unwrap_or_default();
-        (number(point.per_second), wait.as_secs_f64() * 1e3)
+    let line = |name: &str, points| Line { name: name.to_owned(), points };
+    let points = |curve: &Curve| {
+        curve.points.iter().map(|point| throughput::place(point.per_second, &point.waits)).collect()
     };
-    let mut lines: Vec<Line> = curves
-        .iter()
-        .map(|curve| Line {
-            name: curve.name.to_owned(),
-            points: curve.points.iter().map(place).collect(),
-        })
-        .collect();
+    let mut lines: Vec<Line> = curves.iter().map(|curve| line(curve.name, points(curve))).collect();
     let equivocating = options.execution.equivocating;
     if equivocating == 0 {
         let papers = ["the paper's baseline", "the paper's Zaptos"].into_iter().zip(paper);
-        let papers =
-            papers.map(|(name, points)| Line { name: name.to_owned(), points: points.into() });
-        lines.extend(papers);
+        lines.extend(papers.map(|(name, points)| line(name, points.into())));
     }
-    let most = |along: fn(&(f64, f64)) -> f64| {
-        lines.iter().flat_map(|line| &line.points).map(along).fold(1.0, f64::max)
-    };
-    let peak = PAPER_EQUIVOCATING.iter().find(|(leaders, _)| *leaders == equivocating);
-    let peak = peak.map(|(_, peak)| *peak);
-    let right = most(|(across, _)| *across).max(peak.unwrap_or_default()) * 1.05;
-    let top = most(|(_, up)| *up) * 1.1;
-    lines.extend(peak.map(|peak| Line {
-        name: "the paper's peak".to_owned(),
-        points: vec![(peak, 0.0), (peak, top)],
-    }));
+    let peaks = PAPER_EQUIVOCATING.iter().filter(|(leaders, _)| *leaders == equivocating);
     let (cores, seed) = (options.execution.executors, options.committee.seed);
-    let title = format!("From submission to the full node's commit, {cores} cores, seed {seed}");
-    let picture = Lines {
-        title: &title,
-        across: Axis { label: "transactions a second", range: 0.0..right, scale: Scale::Linear },
-        up: Axis { label: "median latency, ms", range: 0.0..top, scale: Scale::Linear },
+    let plot = throughput::Plot {
+        title: &format!("From submission to the full node's commit, {cores} cores, seed {seed}"),
         legend: Legend::Beside,
-        dots: true,
-        lines,
+        curves: lines,
+        peaks: peaks.map(|(_, peak)| ("the paper's peak".to_owned(), *peak)).collect(),
+        floors: Vec::new(),
     };
-    Sink::open(svg)?.picture(picture.svg())
+    plot.write(svg)
 }

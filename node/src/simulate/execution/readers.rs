@@ -57,9 +57,9 @@ fn tail(experiment: &Experiment, row: &Row) -> Duration {
 
 fn print(experiment: &Experiment, rows: &[Row]) {
     let value = |path| {
-        let ways = rows.iter().flat_map(|row| WAYS.iter().zip(&row.points));
-        let mut of_path = ways.filter(|((.., of), _)| *of == path);
-        of_path.next().map_or_else(|| "-".to_owned(), |(_, point)| milliseconds(point.value))
+        let mut ways = rows.iter().flat_map(|row| WAYS.iter().zip(&row.points));
+        let point = ways.find(|((.., of), _)| *of == path);
+        point.map_or_else(|| "-".to_owned(), |(_, point)| milliseconds(point.value))
     };
     let (fast, slow) = (value(ValuePath::Fast), value(ValuePath::Slow));
     say!("the value is known {fast} ms behind the order by the fast path, {slow} ms by the slow");

@@ -344,9 +344,8 @@ impl Experiment {
         let seconds = self.counted.as_secs().max(1);
         let waits = waits.into_iter().collect();
         let times = plan.blocks.iter().flat_map(|block| &block.seats);
-        let values: Vec<Duration> = times.map(|times| times.value - times.ordered).collect();
-        let count = u32::try_from(values.len()).unwrap_or(u32::MAX).max(1);
-        let value = values.iter().sum::<Duration>() / count;
+        let values: Waits = times.map(|times| times.value - times.ordered).collect();
+        let value = values.mean().unwrap_or_default();
         Point { load, per_second: committed / seconds, waits, parts: parts.over(samples), value }
     }
 

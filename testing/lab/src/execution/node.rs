@@ -247,13 +247,14 @@ impl Machine for Node {
     }
 }
 
+fn count<'a>(all: impl Iterator<Item = &'a Transfers>) -> u64 {
+    all.map(|one| one.count).fold(0, u64::saturating_add)
+}
+
 impl Prices {
     /// How long one part of a block takes. What is due for each block falls to its head, unless it has none.
     fn part(&self, block: &Block<Transfers>, part: Part) -> Duration {
-        let count = |part| {
-            let all = block.part(part).map(|one| one.transaction.count);
-            all.fold(0, u64::saturating_add)
-        };
+        let count = |part| count(block.part(part).map(|one| one.transaction));
         let (head, here) = (count(Part::Head), count(part));
         match part {
             Part::Head if head == 0 && block.has_tail() => Duration::ZERO,
@@ -323,9 +324,6 @@ impl Host for Stations {
     }
 
     fn run(&mut self, _: Seat, job: Job) -> (Self::Verdict, Duration) {
-        let all = |block: &Block<Transfers>| {
-            block.transactions().iter().map(|one| one.count).fold(0, u64::saturating_add)
-        };
         match job {
             Job::Execute(job) => {
                 let cost = self.prices.part(job.block(), job.part());
@@ -334,7 +332,7 @@ impl Host for Stations {
             Job::Store(job) => {
                 let cost = match job.call() {
                     StoreCall::Write(block, _) | StoreCall::WriteCertified(block, ..) => {
-                        self.prices.write(all(block))
+                        self.prices.write(count(block.transactions().iter()))
                     }
                     StoreCall::Certify(()) | StoreCall::Revert => self.prices.mark,
                 };

@@ -5,8 +5,9 @@
 //! decided(l, i) = strongₖ(strongⱼ(d(l,j) + d(j,k)) + d(k,i))   proposal of `l`, prepare, commit; `i` has it
 //! in_order(i)   = maxₗ decided(l, i)                           blocks of all leaders, proposed at one time
 //! ```
-//! A transaction's own block is decided after `decided(i, i)`. It is delivered behind the blocks before it, of all
-//! leaders, so no engine that makes one order of them is faster than `in_order`, unless the distant ones do not lead.
+//! A transaction's own block is decided after `decided(i, i)`, and that cannot be avoided. It is delivered behind the
+//! blocks before it, of all leaders: `in_order` says what that costs if all propose at one time, and it is less as far
+//! as distant leaders propose earlier.
 //!
 //! `d` is half a median round trip, and nothing for a replica to itself; `weak` and `strong` take the least time by
 //! which so many replicas have answered. Clients of a closed loop submit the more often the less they wait, so the
