@@ -1,5 +1,5 @@
 //! Every gate, stage by stage: what is quick and fails often comes first, then in the second lane what is built in
-//! folders that the first does not use.
+//! folders that the first does not use, then what the first has built meanwhile.
 use crate::Failed;
 use crate::gate::{Gate, root};
 use crate::setup::{self, Program};
@@ -18,9 +18,9 @@ pub(crate) struct Stage {
 /// Both build in one folder, so they do not build at the same time, and nothing twice.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// The programs that `tests` builds, and tests that look at real time.
+    /// All that `tests` builds, and tests that look at real time.
     First,
-    /// The others, which give way.
+    /// The others, which give way. Those that the first lane's programs serve come last, when these are built.
     Second,
 }
 
@@ -40,7 +40,7 @@ pub(crate) const STAGES: &[Stage] = &[
     Stage {
         name: "tests",
         lane: Lane::First,
-        about: "lints of all targets, unit, integration and documentation tests, campaigns of attacks",
+        about: "lints of all targets, unit, integration and documentation tests",
         gates: tests,
     },
     Stage {
@@ -56,22 +56,10 @@ pub(crate) const STAGES: &[Stage] = &[
         gates: sidecar,
     },
     Stage {
-        name: "vectors",
-        lane: Lane::First,
-        about: "a model and a library in Python come to the same",
-        gates: vectors,
-    },
-    Stage {
         name: "browser",
         lane: Lane::First,
         about: "the npm package: its bytes, in Node, in Chromium",
         gates: browser,
-    },
-    Stage {
-        name: "fuzz",
-        lane: Lane::First,
-        about: "each fuzz target for some seconds",
-        gates: fuzz,
     },
     Stage {
         name: "packages",
@@ -121,6 +109,24 @@ pub(crate) const STAGES: &[Stage] = &[
         about: "the Python package: wheel, tests, types",
         gates: python,
     },
+    Stage {
+        name: "campaigns",
+        lane: Lane::Second,
+        about: "small committees under drawn attacks",
+        gates: campaigns,
+    },
+    Stage {
+        name: "vectors",
+        lane: Lane::Second,
+        about: "a model and a library in Python come to the same",
+        gates: vectors,
+    },
+    Stage {
+        name: "fuzz",
+        lane: Lane::Second,
+        about: "each fuzz target for some seconds",
+        gates: fuzz,
+    },
 ];
 
 /// Crates outside of the workspace, each with its own lockfile.
@@ -157,9 +163,8 @@ pub(crate) const NPM: Program = Program { name: "npm", package: "npm" };
 pub(crate) const WASM_TRIPLE: &str = "wasm32-unknown-unknown";
 const TARGETS: [&str; 2] = [WASM_TRIPLE, "thumbv7em-none-eabihf"];
 
-/// Small committees under attack, by the program that the tests were built with. Engines and functions are
-/// drawn; Jolteon and Malachite play for themselves as well, for they are drawn seldom. Trantor does in the
-/// lab's tests.
+/// Engines and functions are drawn; Jolteon and Malachite play for themselves as well, for they are drawn seldom.
+/// Trantor does in the lab's tests.
 const CAMPAIGNS: [&str; 4] = [
     "--executions 100 --seed 7",
     "--engine jolteon --executions 20 --seed 8",
@@ -229,10 +234,14 @@ fn tests() -> Result<Vec<Gate>, Failed> {
             Gate::cargo("test -p prefinal-bls12-381 -p prefinal-crypto-core --lib --locked");
         gates.extend([tested(programs), units].map(|gate| gate.with("PREFINAL_LANES", "off")));
     }
+    Ok(gates)
+}
+
+/// By the program that the tests were built with.
+fn campaigns() -> Result<Vec<Gate>, Failed> {
     let campaign =
         |options| Gate::new("target/debug/prefinal", &format!("simulate --campaign {options}"));
-    gates.extend(CAMPAIGNS.map(campaign));
-    Ok(gates)
+    Ok([served("--no-run")].into_iter().chain(CAMPAIGNS.map(campaign)).collect())
 }
 
 /// Whether points are computed eight at a time here.
