@@ -11,6 +11,7 @@
 //! - The time of a later attempt runs as soon as a strong quorum has asked for it or a later one. Until
 //!   then the view change is only sent again, since messages get lost.
 //! - A party joins when a weak quorum has gone further: an honest party is among them.
+//! - A primary sends what it proposes in a later view again to a party that asks for that view once more.
 use core::time::Duration;
 
 use prefinal_crypto_core::access::Party;
@@ -126,6 +127,8 @@ impl Trantor {
                 if ask.claim != claim {
                     let first = Signed { said: said(ask.claim), signature: ask.signature };
                     self.charge(from, Contradiction { first, second });
+                } else {
+                    self.lead_again(now, from, view);
                 }
                 return;
             }
@@ -209,8 +212,21 @@ impl Trantor {
         self.promise(view, value);
         let signature = self.note_proposal(view, value);
         let new = NewView { change, prepared, signature };
+        if let Some(open) = self.open.get_mut(&view.slot) {
+            open.led = Some(new.clone());
+        }
         self.send(Recipient::All, Message::NewView(Box::new(new)));
         self.send_prepare(view, value);
+    }
+
+    /// A party asks once more for a view that this party has begun: it has not seen the proposal, which was lost or
+    /// came before its epoch. It gets it again.
+    fn lead_again(&mut self, now: Instant, to: Party, view: View) {
+        let led = self.open.get(&view.slot).and_then(|open| open.led.as_ref());
+        let Some(new) = led.filter(|new| new.change.view == view).cloned() else { return };
+        if self.fetch.may_serve(to, now) {
+            self.send(Recipient::One(to), Message::NewView(Box::new(new)));
+        }
     }
 
     /// A new view arrived from its primary. Its certificates are valid.

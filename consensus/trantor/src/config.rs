@@ -213,6 +213,8 @@ pub struct Replicas {
     /// The same members, with the weak quorum.
     weak: Electorate<MinSig>,
     stakeholders: Vec<Party>,
+    /// Those of them that have much stake.
+    large: Vec<Party>,
 }
 
 impl Replicas {
@@ -228,13 +230,19 @@ impl Replicas {
         let seats = members.iter().map(|member| (member.key.get(), member.stake.get()));
         let hash = committee_context(context, seats);
         let parties = (0_u32..).map(Party::new).zip(&members);
-        let stakeholders =
-            parties.filter(|(_, member)| member.stake.get() > 0).map(|(party, _)| party).collect();
+        let holders: Vec<(Party, u128)> = parties
+            .map(|(party, member)| (party, member.stake.get()))
+            .filter(|(_, stake)| *stake > 0)
+            .collect();
         let elector = |Member { key, stake }| Elector { key, stake: stake.get() };
         let electors: Vec<_> = members.into_iter().map(elector).collect();
         let electorate = Electorate::more_than_two_thirds(electors.clone())?;
         let weak = Electorate::with_quorum(electors, electorate.total() / 3 + 1)?;
-        Ok(Self { context: hash, electorate, weak, stakeholders })
+        let least = least_of_quorum(&holders, electorate.quorum());
+        let much = holders.iter().filter(|(_, stake)| *stake >= least);
+        let large = much.map(|(party, _)| *party).collect();
+        let stakeholders = holders.into_iter().map(|(party, _)| party).collect();
+        Ok(Self { context: hash, electorate, weak, stakeholders, large })
     }
 
     /// The committee's context. Every signed statement and every name starts with it.
@@ -305,12 +313,25 @@ impl Replicas {
         &self.stakeholders
     }
 
-    /// The primary of a later view: the members with stake take turns, starting behind the leader.
+    /// The member with stake that comes behind this one; the first one comes behind the last.
     #[must_use]
-    pub fn successor(&self, leader: Party, attempt: u32) -> Option<Party> {
-        let at = self.stakeholders.binary_search(&leader).unwrap_or_default();
-        let turn = at.checked_add(usize::try_from(attempt).ok()?)?;
-        self.stakeholders.get(turn.checked_rem(self.stakeholders.len())?).copied()
+    pub fn successor(&self, party: Party) -> Option<Party> {
+        let later = self.stakeholders.iter().find(|one| **one > party);
+        later.or_else(|| self.stakeholders.first()).copied()
+    }
+
+    /// The primary of a view: the leader in the first one, later the members with much stake in turn, starting behind
+    /// the leader.
+    ///
+    /// Those with much stake are as few as hold more than two thirds of it, and others that have as much as the least
+    /// of these. If all took turns, somebody with hardly any stake in many places could be primary of many views in a
+    /// row, each of which takes twice as long as the one before.
+    #[must_use]
+    pub fn primary(&self, leader: Party, attempt: u32) -> Option<Party> {
+        let Some(later) = attempt.checked_sub(1) else { return Some(leader) };
+        let behind = self.large.partition_point(|one| *one <= leader);
+        let turn = behind.checked_add(usize::try_from(later).ok()?)?;
+        self.large.get(turn.checked_rem(self.large.len())?).copied()
     }
 
     /// These members as a bitmap. Parties that are no members are left out.
@@ -330,6 +351,18 @@ impl Replicas {
     pub const fn is_weak(&self, stake: u128) -> bool {
         stake >= self.weak.quorum()
     }
+}
+
+/// The least stake among the fewest holders that are a quorum.
+fn least_of_quorum(holders: &[(Party, u128)], quorum: u128) -> u128 {
+    let mut stakes: Vec<u128> = holders.iter().map(|(_, stake)| *stake).collect();
+    stakes.sort_unstable_by(|one, other| other.cmp(one));
+    let mut sum = 0_u128;
+    let last = stakes.into_iter().find(|stake| {
+        sum = sum.saturating_add(*stake);
+        sum >= quorum
+    });
+    last.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -365,14 +398,26 @@ mod tests {
     }
 
     #[test]
-    fn every_stakeholder_is_primary_in_one_of_as_many_views_and_nobody_else() {
-        let committee = committee(&[3, 0, 5, 1]).unwrap();
-        let turns = |leader| {
-            let turn = |attempt| committee.successor(Party::new(leader), attempt).unwrap().get();
-            [0, 1, 2, 3].map(turn)
+    fn later_primaries_are_those_with_much_stake_in_turn_and_nobody_else() {
+        let turns = |stakes: &[u128], leader| {
+            let committee = committee(stakes).unwrap();
+            let turn = |attempt| committee.primary(Party::new(leader), attempt).unwrap().get();
+            [0, 1, 2, 3, 4].map(turn)
         };
-        assert_eq!(turns(2), [2, 3, 0, 2]);
-        assert_eq!(turns(0), [0, 2, 3, 0]);
+        assert_eq!(turns(&[1; 4], 2), [2, 3, 0, 1, 2]);
+        assert_eq!(turns(&[3, 0, 3, 3], 2), [2, 3, 0, 2, 3]);
+        // Two hold more than two thirds, and the third one has as much as the second.
+        assert_eq!(turns(&[5, 3, 3, 0, 1], 0), [0, 1, 2, 0, 1]);
+        assert_eq!(turns(&[5, 3, 3, 0, 1], 4), [4, 0, 1, 2, 0]);
+        // However many places there are without much stake, none delays a height for long.
+        assert_eq!(turns(&[900, 850, 800, 700, 1, 1, 1, 1, 1, 1], 3), [3, 0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn the_one_behind_the_last_holder_of_stake_is_the_first() {
+        let committee = committee(&[3, 0, 5, 1]).unwrap();
+        let behind = |party| committee.successor(Party::new(party)).unwrap().get();
+        assert_eq!([0, 1, 2, 3].map(behind), [2, 2, 3, 0]);
     }
 
     #[test]

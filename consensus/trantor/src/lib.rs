@@ -133,7 +133,7 @@ pub use replica::checkpoint::{
 pub use replica::contents::RestoreFailure;
 pub use replica::history::{Change, MAX_CHANGES};
 pub use replica::job::{CertifyJob, CertifyVerdict, ReplicaJob, ReplicaVerdict};
-pub use replica::message::{CheckpointVote, ReplicaFault, ReplicaMessage, WrongState};
+pub use replica::message::{CheckpointVote, MAX_RUN, ReplicaFault, ReplicaMessage, WrongState};
 pub use replica::{
     MAX_OFFSET, Replica, ReplicaEffect, ReplicaInput, ReplicaOutput, ReplicaRecord, Service,
     Settings, StartError,

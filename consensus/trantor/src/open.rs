@@ -6,7 +6,7 @@ use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_protocol::{Instant, Value};
 
 use crate::certificate::VoteCertificate;
-use crate::message::ViewChange;
+use crate::message::{NewView, ViewChange};
 use crate::records::Promises;
 
 /// Largest number of doublings of the timeout: 64 times.
@@ -31,6 +31,8 @@ pub(crate) struct Open {
     pub(crate) deadline: Option<Instant>,
     /// The view change to this attempt, if this party asked for it, and when it is sent again.
     pub(crate) asked: Option<(ViewChange, Instant)>,
+    /// What this party proposed last as the primary of a later view, for those that missed it.
+    pub(crate) led: Option<NewView>,
     pub(crate) proposals: BTreeMap<u32, Proposed>,
     /// What the leader proposed in the first view, while a batch of it without certificate is not here.
     pub(crate) incomplete: Option<Value>,
@@ -58,6 +60,7 @@ impl Open {
             due,
             deadline: Some(due + patience(timeout, attempt)),
             asked: None,
+            led: None,
             proposals: BTreeMap::new(),
             incomplete: None,
             prepare: promises.prepare,

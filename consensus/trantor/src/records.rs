@@ -128,7 +128,7 @@ pub(crate) struct Records {
     pub(crate) ordered: Option<Ordered>,
     /// The first height that is kept for peers, if a replica says so.
     pub(crate) retained: Option<Slot>,
-    /// First-view commits that carried a partial.
+    /// First-view commits that carried a partial, of the heights that are kept.
     pub(crate) released: Vec<(Slot, Value)>,
 }
 
@@ -179,6 +179,8 @@ impl Records {
                     self.forget_batches(slot);
                 }
                 self.decided = self.decided.split_off(&kept);
+                // These are final, and nothing is released for another value of theirs.
+                self.released.retain(|(slot, _)| *slot >= kept);
             }
             Record::History(slot, history) => self.history = Some((slot, history)),
         }
@@ -191,6 +193,7 @@ impl Records {
         self.decided = self.decided.split_off(&first);
         self.bodies = self.bodies.split_off(&first);
         self.batches.retain(|_, batch| batch.until() >= first);
+        self.released.retain(|(slot, _)| *slot >= first);
         self.finalized = first.get().checked_sub(1).map(Slot::new);
         (self.schedule, self.ordered, self.retained) = (Some(schedule), Some(ordered), Some(first));
     }
@@ -216,8 +219,14 @@ pub(crate) fn kept_from(reported: Slot, schedule: Option<&Schedule>) -> Slot {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
+    use crate::certificate::{CHANGE, MultiSignature};
+    use crate::config::Replicas;
+    use crate::tests::{context, members, secret};
+
+    const FOUR: [u128; 4] = [1; 4];
 
     #[test]
     fn the_log_forgets_what_is_long_final_but_not_the_epoch() {
@@ -229,5 +238,31 @@ mod tests {
         records.apply(Record::Epoch(Schedule::starting_at(9, Slot::new(KEPT + 11))));
         records.apply(Record::Finalized(Slot::new(KEPT + 10)));
         assert_eq!(records.bodies.keys().next(), Some(&Slot::new(10)));
+    }
+
+    #[test]
+    fn what_was_released_at_heights_that_are_long_final_is_forgotten() {
+        let committee = Replicas::new(&context(0), members(&FOUR)).unwrap();
+        let votes = MultiSignature {
+            signers: committee.signers([]),
+            signature: secret(0).sign(CHANGE, b""),
+        };
+        let commit = |slot| {
+            let view = View::new(Slot::new(slot), 0);
+            let prepared =
+                VoteCertificate { view, value: Value::new([1; 32]), votes: votes.clone() };
+            Record::Commit { prepared: Box::new(prepared), partial: Some(vec![1]) }
+        };
+        let mut records = Records::default();
+        records.apply(Record::Epoch(Schedule::starting_at(9, Slot::new(KEPT + 11))));
+        for slot in 1..=KEPT + 20 {
+            records.apply(commit(slot));
+        }
+        records.apply(Record::Finalized(Slot::new(KEPT + 10)));
+        let first = |records: &Records| records.released.first().map(|(slot, _)| slot.get());
+        assert_eq!((records.released.len(), first(&records)), (267, Some(10)));
+        // A checkpoint stands for all before it.
+        records.begin_at(Schedule::starting_at(10, Slot::new(KEPT + 15)), Ordered::default());
+        assert_eq!((records.released.len(), first(&records)), (6, Some(KEPT + 15)));
     }
 }

@@ -7,8 +7,8 @@
 //! ```
 //! An epoch begins when the checkpoint at its beginning is certified. So fewer than a third of the stake can be
 //! behind by more than one epoch, an application that does not compute the same everywhere halts in
-//! place of going on wrong, and what is kept is bounded: decisions of `retained_epochs` epochs before, and
-//! as many checkpoints. The first height that is kept is the *retention index*. A peer that asks for earlier
+//! place of going on wrong, and what is kept is bounded: decisions of `retained_epochs` epochs before,
+//! as many checkpoints, and for those that fetch one at most two more (`lease`). The first height that is kept is the *retention index*. A peer that asks for earlier
 //! heights gets the latest certified statement instead, and fetches the state.
 //!
 //! After a crash a replica begins with its last checkpoint and orders the epoch again from its records. It
@@ -22,6 +22,7 @@ pub(crate) mod contents;
 mod epochs;
 pub(crate) mod history;
 pub(crate) mod job;
+pub(crate) mod lease;
 pub(crate) mod message;
 mod receive;
 mod records;
@@ -49,6 +50,7 @@ use checkpoint::{CertifiedStatement, State, Statement};
 use contents::{Contents, RestoreFailure};
 use history::{History, Newcomer};
 use job::{ReplicaJob, ReplicaVerdict};
+use lease::{CheckpointStore, StoredCheckpoint};
 use message::{CheckpointVote, CommitteeTag, ReplicaFault, ReplicaMessage};
 use records::EarlierLives;
 pub use records::ReplicaRecord;
@@ -65,8 +67,10 @@ pub struct Settings {
     pub configuration: Configuration,
     /// After how many epochs a configuration takes effect, 1 to [`MAX_OFFSET`]. All replicas have the same.
     pub config_offset: u64,
-    /// Number of epochs before the present one whose decisions and checkpoints are kept for peers. A peer that
-    /// fell behind needs one checkpoint until it has all its pieces, so choose more for a large state.
+    /// Number of epochs before the present one whose decisions and checkpoints are kept for peers. A checkpoint that a
+    /// peer fetches is kept longer, and decisions are not. So if a transfer takes more epochs, a peer that fell
+    /// behind goes from state to state, and takes part when it is needed: then the others wait for it. Choose more
+    /// for a large state.
     pub retained_epochs: u64,
 }
 
@@ -180,13 +184,6 @@ pub enum ReplicaEffect {
 /// What a replica wants done, in this order.
 pub type ReplicaOutput = prefinal_protocol::Output<ReplicaRecord, ReplicaEffect>;
 
-/// A certified checkpoint that is kept for peers.
-#[derive(Clone, Debug)]
-pub(crate) struct StoredCheckpoint {
-    pub(crate) certified: CertifiedStatement,
-    pub(crate) state: State,
-}
-
 /// This party's state at the end of an epoch, until it is certified.
 #[derive(Debug)]
 pub(crate) struct OpenCheckpoint {
@@ -219,7 +216,7 @@ pub struct Replica<A> {
     seated: BTreeMap<u64, SeatedCommittee>,
     /// The first heights of the retained epochs.
     firsts: BTreeMap<u64, Slot>,
-    pub(crate) stable: VecDeque<StoredCheckpoint>,
+    pub(crate) stable: CheckpointStore,
     pub(crate) own: Option<OpenCheckpoint>,
     /// The latest vote of each party.
     votes: BTreeMap<Party, CheckpointVote>,
@@ -291,14 +288,14 @@ impl<A: Application> Replica<A> {
         let mut seated: BTreeMap<u64, SeatedCommittee> =
             (0..settings.config_offset).map(|epoch| (epoch, genesis.clone())).collect();
         let (mut schedule, mut ordered) = (Schedule::new(&genesis.committee), Ordered::default());
-        let mut stable = VecDeque::new();
+        let mut stable = CheckpointStore::new(settings.retained_epochs, patience);
         if let Some((certified, bytes)) = last {
             let state = State::new(bytes);
             let contents = Contents::open(&state, &certified.statement)?;
             seated = contents.seat(&context, &seated, settings.config_offset)?;
             app.restore(&contents.application).map_err(RestoreFailure::from)?;
             (schedule, ordered) = (contents.schedule, Ordered::from_checkpoint(contents.ordered));
-            stable.push_back(StoredCheckpoint { certified, state });
+            stable.insert(Instant::START, StoredCheckpoint::new(certified, state));
         }
         let epoch = schedule.epoch();
         let firsts = [(epoch, schedule.first())].into();
@@ -346,7 +343,7 @@ impl<A: Application> Replica<A> {
     /// The latest certified checkpoint.
     #[must_use]
     pub fn stable(&self) -> Option<&CertifiedStatement> {
-        self.stable.back().map(|stable| &stable.certified)
+        self.stable.latest().map(|stable| &stable.certified)
     }
 
     #[cfg(test)]

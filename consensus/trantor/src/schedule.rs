@@ -183,7 +183,7 @@ impl Schedule {
     /// The party that proposes in a view of a height whose leader is known.
     #[must_use]
     pub fn primary(&self, view: View, committee: &Replicas) -> Option<Party> {
-        committee.successor(self.leader(view.slot)?, view.attempt)
+        committee.primary(self.leader(view.slot)?, view.attempt)
     }
 
     /// The epoch after this one. `failed` are the leaders that left a height of this epoch empty.

@@ -32,16 +32,19 @@ impl Trantor {
         self.decided.keys().next().copied().unwrap_or(self.next).min(self.next)
     }
 
-    /// Whether a peer asks for something that is not here, since it was long ago or a restart has left it out.
-    pub(crate) fn lacks(&self, message: &Message) -> bool {
-        match message {
-            Message::Request(first) => *first < self.oldest(),
+    /// The height that a peer asks about, if that is not here: it was long ago, or a restart has left it out.
+    pub(crate) fn lacks(&self, message: &Message) -> Option<Slot> {
+        let (slot, lacks) = match message {
+            Message::Request(first) => (*first, *first < self.oldest()),
             Message::BodyRequest(BodyRequest { slot, value }) => {
-                !self.bodies.get(slot).is_some_and(|bodies| bodies.contains_key(value))
+                let here = self.bodies.get(slot).is_some_and(|bodies| bodies.contains_key(value));
+                (*slot, !here)
             }
-            Message::BatchRequest(id) => self.store.get(*id).is_none(),
-            _ => false,
-        }
+            // Any height may need it.
+            Message::BatchRequest(id) => (Slot::new(u64::MAX), self.store.get(*id).is_none()),
+            _ => return None,
+        };
+        lacks.then_some(slot)
     }
 
     /// Begins the next epoch. Decisions from `retained` on are kept for peers.

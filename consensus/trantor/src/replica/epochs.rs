@@ -13,8 +13,9 @@ use crate::replica::checkpoint::{CertifiedStatement, Statement};
 use crate::replica::contents::Contents;
 use crate::replica::history::Change;
 use crate::replica::job::{CertifyJob, CertifyVerdict, CertifyWork, ReplicaJob};
+use crate::replica::lease::StoredCheckpoint;
 use crate::replica::message::{CheckpointVote, ReplicaFault, ReplicaMessage, WrongState};
-use crate::replica::{OpenCheckpoint, Replica, ReplicaEffect, ReplicaRecord, StoredCheckpoint};
+use crate::replica::{OpenCheckpoint, Replica, ReplicaEffect, ReplicaRecord};
 
 impl<A: Application> Replica<A> {
     pub(super) fn epoch(&self) -> u64 {
@@ -66,14 +67,18 @@ impl<A: Application> Replica<A> {
         Some(CheckpointVote { statement, vote })
     }
 
-    /// Sends the vote again as long as it is not certified, for messages get lost.
+    /// Sends the vote again as long as it is not certified, for messages get lost. Those that know the certificate answer
+    /// with it; a replica without a vote asks for it.
     pub(super) fn repeat_vote(&mut self) {
         let (now, patience) = (self.now, self.patience);
         let Some(own) = self.own.as_mut().filter(|own| own.again <= now) else { return };
         own.again = now + patience;
-        if let Some(vote) = own.vote.clone() {
-            self.send(Recipient::All, ReplicaMessage::Vote(Box::new(vote)));
-        }
+        let epoch = own.statement.epoch;
+        let message = match own.vote.clone() {
+            Some(vote) => ReplicaMessage::Vote(Box::new(vote)),
+            None => ReplicaMessage::CheckpointRequest { epoch },
+        };
+        self.send(Recipient::All, message);
     }
 
     /// Takes a key that was handed over, and votes with it if a state waits for votes.
@@ -100,7 +105,7 @@ impl<A: Application> Replica<A> {
     pub(super) fn receive_vote(&mut self, from: Party, vote: CheckpointVote) {
         let epoch = vote.statement.epoch;
         if epoch <= self.epoch() {
-            self.offer_checkpoint(from, epoch);
+            self.tell_checkpoint(from, epoch);
             return;
         }
         let before = self.votes.get(&from);
@@ -223,7 +228,7 @@ impl<A: Application> Replica<A> {
         let certificate = certified.certificate.clone();
         let change = Change::of_checkpoint(&self.engine.committee, &certified, &self.seated);
         let _new = change.is_some_and(|change| self.keep_change(change));
-        self.keep_stable(StoredCheckpoint { certified, state: own.state });
+        self.keep_stable(StoredCheckpoint::new(certified, own.state));
         self.app.checkpoint(&statement, &certificate);
         self.effect(ReplicaEffect::Stable(statement));
         let epoch = statement.epoch;
@@ -258,16 +263,12 @@ impl<A: Application> Replica<A> {
         }
     }
 
-    /// Keeps a checkpoint, durably and for peers, and forgets the oldest if there are too many.
+    /// Keeps a checkpoint, durably and for peers.
     pub(super) fn keep_stable(&mut self, stable: StoredCheckpoint) {
-        let StoredCheckpoint { certified, state } = &stable;
+        let StoredCheckpoint { certified, state, .. } = &stable;
         let record = ReplicaRecord::Checkpoint(certified.clone(), state.bytes().to_vec());
         self.outputs.push_back(prefinal_protocol::Output::Keep(record));
-        self.stable.push_back(stable);
-        let most = usize::try_from(self.settings.retained_epochs.saturating_add(1));
-        while self.stable.len() > most.unwrap_or(usize::MAX) {
-            let _oldest = self.stable.pop_front();
-        }
+        self.stable.insert(self.now, stable);
     }
 
     /// The first height that is kept while this epoch runs.

@@ -433,9 +433,7 @@ impl<A: Application> Replica<A> {
             at.map(Party::new)
         };
         if let Some(to) = to.filter(|to| *to != self.me && self.transfer.is_none()) {
-            // Epoch 0 has no checkpoint, so the answer is the latest one.
-            let request = ReplicaMessage::PieceRequest { epoch: 0, index: 0 };
-            self.send(Recipient::One(to), request);
+            self.send(Recipient::One(to), ReplicaMessage::CheckpointRequest { epoch: 0 });
         }
     }
 }

@@ -5,10 +5,11 @@
 //! | order         | one or all | a message of the ordering, and the committee that it belongs to |
 //! | vote          | all        | this is my state at the epoch's beginning                       |
 //! | stable        | one        | I lack what you ask for, or certified what you vote for: a checkpoint |
-//! | piece request | one        | I miss this piece of a checkpoint                               |
+//! | piece request | one or all | I miss these pieces of a checkpoint; or none yet, but keep it     |
 //! | piece         | one        | here it is, with its way to the root                            |
 //! | changes request | one      | I know this committee: what came after it?                      |
 //! | changes       | one        | these changes of the committee, each signed by the one before   |
+//! | checkpoint request | one or all | I lack the certificate of a checkpoint                       |
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Context;
@@ -21,6 +22,9 @@ use crate::replica::checkpoint::{
     CertifiedStatement, MAX_CERTIFICATE, MAX_VOTE, Piece, PieceError, Statement,
 };
 use crate::replica::history::{Change, MAX_CHANGES};
+
+/// Most pieces that are sent for one request: fewer bytes than a request for decisions brings.
+pub const MAX_RUN: u32 = 16;
 
 /// The beginning of a committee's context: which committee a message of the ordering belongs to.
 pub(crate) type CommitteeTag = [u8; 8];
@@ -57,14 +61,17 @@ pub enum ReplicaMessage {
     Vote(Box<CheckpointVote>),
     /// The sender's latest certified checkpoint.
     Stable(Box<CertifiedStatement>),
-    /// The sender misses a piece.
+    /// The sender misses pieces.
     PieceRequest {
         /// The epoch of the checkpoint.
         epoch: u64,
-        /// The place of the piece.
-        index: u32,
+        /// The place of the first piece.
+        first: u32,
+        /// Number of pieces, at most [`MAX_RUN`] of which are sent. If it is zero, the sender fetches the state from
+        /// somebody else and may come for the rest of it.
+        count: u32,
     },
-    /// A piece that was asked for.
+    /// One of the pieces that were asked for.
     Piece(Box<Piece>),
     /// The sender wants to learn which committees came after one that it knows.
     ChangesRequest {
@@ -73,6 +80,11 @@ pub enum ReplicaMessage {
     },
     /// The changes of the committee that were asked for, in the order of their epochs. At most [`MAX_CHANGES`].
     Changes(Vec<Change>),
+    /// The sender wants the certified statement about an epoch, or a later one; any if that is epoch 0.
+    CheckpointRequest {
+        /// The epoch that the checkpoint begins.
+        epoch: u64,
+    },
 }
 
 /// A vote for a state, and what shows that it is wrong: evidence for anybody who knows the committee.
@@ -186,7 +198,8 @@ impl ReplicaMessage {
             Self::Order { .. }
             | Self::PieceRequest { .. }
             | Self::Piece(_)
-            | Self::ChangesRequest { .. } => return Ok(()),
+            | Self::ChangesRequest { .. }
+            | Self::CheckpointRequest { .. } => return Ok(()),
         };
         if got > most { Err(ReplicaFault::TooLong { what, got, most }) } else { Ok(()) }
     }

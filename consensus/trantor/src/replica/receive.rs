@@ -49,13 +49,20 @@ impl<A: Application> Replica<A> {
             ReplicaMessage::Vote(_)
             | ReplicaMessage::PieceRequest { .. }
             | ReplicaMessage::ChangesRequest { .. }
+            | ReplicaMessage::CheckpointRequest { .. }
                 if !is_member => {}
             ReplicaMessage::Vote(vote) => self.receive_vote(from, *vote),
             ReplicaMessage::Stable(certified) => self.receive_stable(from, *certified),
-            ReplicaMessage::PieceRequest { epoch, index } => self.serve_piece(from, epoch, index),
+            ReplicaMessage::PieceRequest { epoch, first, count } => {
+                self.serve_pieces(from, epoch, first, count);
+            }
             ReplicaMessage::Piece(piece) => self.receive_piece(from, *piece),
             ReplicaMessage::ChangesRequest { committee } => self.serve_changes(from, committee),
             ReplicaMessage::Changes(changes) => self.receive_changes(from, changes),
+            ReplicaMessage::CheckpointRequest { epoch } if epoch <= self.epoch() => {
+                self.tell_checkpoint(from, epoch);
+            }
+            ReplicaMessage::CheckpointRequest { .. } => {}
         }
     }
 
@@ -63,8 +70,8 @@ impl<A: Application> Replica<A> {
     /// behind, and kept for later if the committee is the next one; for any other, its sender is told how far
     /// this party is. A peer that asks for what is not kept gets the latest checkpoint.
     fn receive_order(&mut self, from: Party, committee: CommitteeTag, message: OrderMessage) {
-        if self.engine.lacks(&message) {
-            self.offer_checkpoint(from, u64::MAX);
+        if let Some(wanted) = self.engine.lacks(&message) {
+            self.offer_checkpoint(from, |statement| statement.slot > wanted);
         } else if committee == self.tag() || crosses_committees(&message) {
             Machine::handle(&mut self.engine, self.now, OrderInput::Received { from, message });
         } else if !self.hold(from, committee, &message) {

@@ -2,7 +2,7 @@
 
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::certificate::CertificateError as Reason;
-use prefinal_protocol::Slot;
+use prefinal_protocol::{Recipient, Slot};
 
 use super::bench::{
     Bench, FOUR, at, body, changes, commits, convicts, faults, finalized, malformed, ms, new_views,
@@ -330,4 +330,30 @@ fn a_party_that_asks_about_a_decided_height_is_told_that_it_is_behind() {
     let outputs = bench.receive(2, bench.forger.change(2, view(2, 1), None));
     let told = super::bench::sent(&outputs);
     assert_eq!(told, [&Message::Progress(Slot::new(4))]);
+}
+
+/// Party 3 did not see the proposal, or had not begun the epoch when it came.
+#[test]
+fn a_party_that_asks_once_more_for_a_view_that_has_begun_gets_its_proposal_again() {
+    let mut bench = Bench::begin(&FOUR, 1, Vec::new()).0;
+    let mut ask = |party| {
+        let change = bench.forger.change(party, view(1, 1), None);
+        bench.receive(party, change)
+    };
+    let shown = |outputs: &[Output]| {
+        let to = outputs.iter().filter_map(|output| match output {
+            Output::Do(Effect::Send { to, message: Message::NewView(new) }) => {
+                Some((*to, new.change.view))
+            }
+            _ => None,
+        });
+        to.collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&ask(0)), []);
+    assert_eq!(shown(&ask(2)), [(Recipient::All, view(1, 1))]);
+    assert_eq!(shown(&ask(3)), [], "it may be on its way");
+    assert_eq!(shown(&ask(3)), [(Recipient::One(Party::new(3)), view(1, 1))]);
+    assert!((0..99).filter(|_| !shown(&ask(3)).is_empty()).count() < 32, "but not for ever");
+    // It says what it said.
+    assert_eq!(shown(&ask(2)), [(Recipient::One(Party::new(2)), view(1, 1))]);
 }

@@ -282,7 +282,7 @@ fn a_state_of_an_epoch_without_this_party_is_not_taken() {
     let mut net = Net::with_certifiers(5, move |party| key(party % 4));
     (0..4).for_each(|party| net.up(party, settings(&FOUR)));
     net.run_to_epoch(2);
-    let stable = net.nodes[&0].stable.back().unwrap().clone();
+    let stable = net.nodes[&0].stable.latest().unwrap().clone();
     let epoch = stable.certified.statement.epoch;
     net.up(4, settings(&[1; 5]));
     let certified = ReplicaMessage::Stable(Box::new(stable.certified));
@@ -339,7 +339,7 @@ fn parties_that_join_later_are_heard_as_far_as_their_committee_is_known() {
     assert_eq!((asked.count(), order_faults(&net)), (1, vec![]));
     // It is given nothing before it has a place.
     let epoch = net.nodes[&0].stable().unwrap().statement.epoch;
-    let message = ReplicaMessage::PieceRequest { epoch, index: 0 };
+    let message = ReplicaMessage::PieceRequest { epoch, first: 0, count: 1 };
     net.input(0, ReplicaInput::Received { from: Party::new(4), message });
     assert!(!net.take_sent_to(4).iter().any(|one| matches!(one, ReplicaMessage::Piece(_))));
     // One without a place in any committee is no peer, and nothing that it says is read.

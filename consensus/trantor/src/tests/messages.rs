@@ -133,6 +133,15 @@ fn changes_of_the_committee_are_decoded_exactly_or_refused_and_never_panic() {
 }
 
 #[test]
+fn questions_about_checkpoints_are_encoded_as_they_were() {
+    let pieces = ReplicaMessage::PieceRequest { epoch: 1, first: 2, count: 3 };
+    let pinned = [3, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0];
+    assert_eq!(borsh::to_vec(&pieces).unwrap(), pinned);
+    let checkpoint = ReplicaMessage::CheckpointRequest { epoch: 1 };
+    assert_eq!(borsh::to_vec(&checkpoint).unwrap(), [7, 1, 0, 0, 0, 0, 0, 0, 0]);
+}
+
+#[test]
 fn strangers_and_height_zero_are_refused() {
     let mut bench = Bench::new();
     for stranger in [0, 4] {

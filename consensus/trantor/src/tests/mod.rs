@@ -17,6 +17,7 @@ mod changes;
 mod clients;
 mod handovers;
 mod histories;
+mod leases;
 mod messages;
 mod network;
 mod newcomers;

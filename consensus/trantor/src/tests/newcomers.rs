@@ -109,13 +109,13 @@ fn a_newcomer_takes_part_in_nothing_and_asks_one_member_after_the_other() {
                 tell(&mut net, from, ReplicaMessage::ChangesRequest { committee });
             }
             tell(&mut net, from, ReplicaMessage::Vote(Box::new(checkpoint)));
-            tell(&mut net, from, ReplicaMessage::PieceRequest { epoch: 1, index: 0 });
+            tell(&mut net, from, ReplicaMessage::PieceRequest { epoch: 1, first: 0, count: 1 });
         }
         asked.push(net.take_sent());
         net.pass(ms(500));
         net.input(3, ReplicaInput::Tick);
     }
-    let seek = |to| vec![(to, ReplicaMessage::PieceRequest { epoch: 0, index: 0 })];
+    let seek = |to| vec![(to, ReplicaMessage::CheckpointRequest { epoch: 0 })];
     // Those with stake are 0, 1 and itself; the others take turns with them.
     let turns = [seek(0), seek(0), seek(1), seek(1), vec![], seek(2), seek(0), vec![]];
     assert_eq!(asked, turns);
