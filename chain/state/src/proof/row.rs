@@ -8,6 +8,8 @@
 //! ```
 //! After the Jellyfish Merkle tree of Diem, as the crate `jmt` has it. A proof is the hashes beside the path,
 //! from the bottom up, and what the path ends in.
+use alloc::vec::Vec;
+
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::{ProofError, sha256};
@@ -70,8 +72,9 @@ impl StateKey {
         &self.0
     }
 
-    #[cfg(feature = "store")]
-    pub(crate) const fn from_bytes(bytes: [u8; 32]) -> Self {
+    /// A key by its 32 bytes, which are a hash.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
