@@ -107,9 +107,10 @@ mod proof;
 pub mod verifier;
 pub mod wire;
 
+pub use prefinal_contract::Binding;
 pub use prefinal_execution::Roots;
 pub use prefinal_state::TransactionResult;
-pub use prefinal_state::account::{Account, AccountId};
+pub use prefinal_state::account::{Account, AccountError, AccountId};
 pub use prefinal_state::proof::{ListProof, StateKey, StateProof};
 
 pub use crate::block::{CertifiedBlock, Claim, VerifiedBlock};

@@ -76,8 +76,7 @@ pub struct KeyVerifier {
 /// ```
 /// # use prefinal_crypto_core::bls::{Domain, min_sig::SecretKey};
 /// # use prefinal_crypto_core::drand::RoundNumber;
-/// use prefinal_contract::Binding;
-/// use prefinal_light::BeaconVerifier;
+/// use prefinal_light::{BeaconVerifier, Binding};
 /// use prefinal_protocol::Slot;
 ///
 /// # let key = SecretKey::random(&mut <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::seed_from_u64(1));

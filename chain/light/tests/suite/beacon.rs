@@ -1,8 +1,7 @@
 //! Values of a beacon, as the light client counts its rounds.
-use prefinal_contract::Binding;
 use prefinal_crypto_core::bls::{Domain, SignatureError};
 use prefinal_crypto_core::drand::{Randomness, RoundNumber};
-use prefinal_light::{BeaconError, BeaconVerifier};
+use prefinal_light::{BeaconError, BeaconVerifier, Binding};
 use prefinal_protocol::Slot;
 
 use crate::chain::secret;
