@@ -10,8 +10,8 @@
 //! # use prefinal_protocol::{ChainId, Value};
 //! # use prefinal_state::transfers::{Amount, Transfers, genesis_rows};
 //! # use prefinal_state::{Genesis, StateStore};
-//! use prefinal_light::{AccountId, CertifiedBlock, EpochEnding, EpochRow, Member, MemberList};
-//! use prefinal_light::{LightObject, StakeVerifier, Waypoint};
+//! # use prefinal_light::{AccountId, CertifiedBlock, Member};
+//! use prefinal_light::{EpochEnding, EpochRow, LightObject, MemberList, StakeVerifier, Waypoint};
 //! use prefinal_protocol::{EpochId, Slot};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -96,6 +96,11 @@
 //! Costs are listed in [`verifier`].
 #![no_std]
 #![forbid(unsafe_code)]
+
+// The book's page about light clients: its snippets are tested here, where they compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/src/light.md")]
+mod page {}
 
 extern crate alloc;
 

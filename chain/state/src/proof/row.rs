@@ -60,7 +60,8 @@ pub struct StateProof {
 }
 
 impl StateKey {
-    /// The key of the row that `name` has among the rows of one kind.
+    /// The key of the row that `name` has among the rows of one kind. Kinds 0 to 5 are those of the executors in
+    /// this crate, kind 6 has the epochs that a light client follows.
     #[must_use]
     pub fn new(kind: u8, name: &[u8]) -> Self {
         Self(sha256(&[b"prefinal/state/v1/row", &[kind], name]))
