@@ -86,6 +86,6 @@ if (options.csv) {
     'suite,operation,case,implementation,version,threads,quantity,value,unit,command';
   const [once, each] = ['key read once', 'key read each time'];
   const rows = [timed(`prefinal, ${once}`, 'prefinal', once), timed(`prefinal, ${each}`, 'prefinal', each)];
-  rows.push(timed(NOBLE, NOBLE, each), sized('verifier'), sized('full'));
+  rows.push(timed(NOBLE, NOBLE, each), sized('verifier'), sized('full'), sized('light'));
   writeFileSync(options.csv, `${[header, ...rows].join('\n')}\n`);
 }

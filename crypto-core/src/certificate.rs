@@ -25,6 +25,7 @@
 //! The consensus engines decide what the statements say and when they are signed.
 mod electorate;
 mod signers;
+mod state;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -34,6 +35,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 pub use self::electorate::{Elector, Electorate, ElectorateError};
 pub use self::signers::{Signers, Stranger};
+pub use self::state::StateStatement;
 use crate::access::Party;
 use crate::bls::{
     Claim, Domain, Signature, SignatureError, SignedMessage, Variant, aggregate, verify_aggregate,

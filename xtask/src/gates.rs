@@ -323,9 +323,10 @@ fn targets() -> Result<Vec<Gate>, Failed> {
         Gate::cargo(&format!("check --lib --locked --target {target} {packages}"))
     };
     let plain = "-p prefinal-weighted-rounding -p prefinal-protocol";
+    let light = "-p prefinal-light --no-default-features --features arkworks";
     let arkworks = "-p prefinal-crypto-core --no-default-features --features arkworks,serde";
     let facade = "-p prefinal --no-default-features --features arkworks";
-    let each = TARGETS.iter().flat_map(|to| [build(to, plain), build(to, arkworks)]);
+    let each = TARGETS.iter().flat_map(|to| [build(to, plain), build(to, arkworks), build(to, light)]);
     Ok(each.chain([build(WASM_TRIPLE, facade)]).collect())
 }
 

@@ -49,7 +49,7 @@ const NOT_SHIPPED: [&str; 9] = [
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 43] = [
+const ARROWS: [(&str, &[&str]); 44] = [
     (
         "prefinal",
         &[
@@ -94,6 +94,16 @@ const ARROWS: [(&str, &[&str]); 43] = [
     ),
     ("prefinal-execution", &["prefinal-protocol"]),
     ("prefinal-state", &["prefinal-execution", "prefinal-protocol"]),
+    (
+        "prefinal-light",
+        &[
+            "prefinal-contract",
+            "prefinal-crypto-core",
+            "prefinal-execution",
+            "prefinal-protocol",
+            "prefinal-state",
+        ],
+    ),
     ("prefinal-journal", &["prefinal-protocol"]),
     (
         "prefinal-driver",
@@ -217,6 +227,7 @@ const ARROWS: [(&str, &[&str]); 43] = [
         &[
             "prefinal-beacon",
             "prefinal-crypto-core",
+            "prefinal-light",
             "prefinal-pvss-dkg",
             "prefinal-timelock",
             "prefinal-weighted-rounding",
@@ -228,6 +239,8 @@ const ARROWS: [(&str, &[&str]); 43] = [
             "prefinal-codes",
             "prefinal-crypto-core",
             "prefinal-lab",
+            "prefinal-light",
+            "prefinal-protocol",
             "prefinal-pvss-dkg",
             "prefinal-registry",
             "prefinal-validator",
@@ -299,6 +312,7 @@ const ARROWS: [(&str, &[&str]); 43] = [
             "prefinal-execution",
             "prefinal-home",
             "prefinal-jolteon",
+            "prefinal-light",
             "prefinal-malachite",
             "prefinal-malachite-app",
             "prefinal-protocol",

@@ -23,7 +23,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::{Domain, MinSig, min_sig};
-use prefinal_crypto_core::certificate::{Certificate, CertificateError, Electorate};
+pub use prefinal_crypto_core::certificate::StateStatement;
+use prefinal_crypto_core::certificate::{Certificate, Electorate};
 use prefinal_crypto_core::context::Context;
 
 use super::multisig::{add_up, assemble, check_votes};
@@ -38,19 +39,6 @@ use prefinal_protocol::{Slot, Value};
 /// Multi-signatures on the state of each slot, counted in exact stake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateSig;
-
-/// The statement that state certificates sign: the value of a slot leaves a state with this root.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
-pub struct StateStatement {
-    /// The chain and the epoch of the slot.
-    pub context: Context,
-    /// The slot that has the value.
-    pub slot: Slot,
-    /// The value of the slot, which names its block.
-    pub value: Value,
-    /// The root that commits to the block's results.
-    pub root: [u8; 32],
-}
 
 /// The content that a host gives: what this party wants to sign, for one committee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,29 +58,7 @@ pub struct CertifiedRoot {
 
 impl StateSig {
     /// The domain tag under which the keys sign.
-    pub const DOMAIN: Domain = Domain::new("beacon state root certificate");
-}
-
-impl StateStatement {
-    /// The bytes that are signed: chain (32 bytes) ‖ epoch (8) ‖ slot (8) ‖ value (32) ‖ root (32), numbers
-    /// big-endian.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let slot = self.slot.get().to_be_bytes();
-        [&self.context.to_bytes()[..], &slot, &self.value.to_bytes(), &self.root].concat()
-    }
-
-    /// Checks that a quorum of stake has signed this statement. Costs two pairings and additions of keys.
-    ///
-    /// # Errors
-    /// [`CertificateError`] says what is wrong.
-    pub fn verify(
-        &self,
-        electorate: &Electorate<MinSig>,
-        certificate: &Certificate<MinSig>,
-    ) -> Result<(), CertificateError> {
-        certificate.verify(electorate, StateSig::DOMAIN, &self.to_bytes()).map(|_| ())
-    }
+    pub const DOMAIN: Domain = StateStatement::DOMAIN;
 }
 
 impl StateRoot {

@@ -22,6 +22,7 @@
 mod beacons;
 mod dealings;
 mod detail;
+mod light;
 mod rounding;
 mod schemes;
 mod signatures;

@@ -16,7 +16,7 @@ const OF_BINDINGS: [&str; 5] =
 const OF_SIDECAR: [&str; 3] = ["boundary-unknown", "malformed-message", "no-keys-yet"];
 
 /// The crates whose errors have codes.
-const CRATES: [&str; 24] = [
+const CRATES: [&str; 25] = [
     "prefinal",
     "protocol",
     "crypto-core",
@@ -34,6 +34,7 @@ const CRATES: [&str; 24] = [
     "consensus/malachite/app",
     "consensus/trantor",
     "chain/execution",
+    "chain/light",
     "chain/registry",
     "chain/state",
     "chain/validator",

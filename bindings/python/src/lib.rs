@@ -19,6 +19,7 @@
 //! | `decryption`  | encryption to a committee                                            |
 //! | `timelock`    | encryption to a round                                                |
 //! | `drand`       | rounds of beacons                                                    |
+//! | `light`       | clients that trust a committee or a key                              |
 //! | `shares`      | who holds how many shares                                            |
 //! | `wire`        | classes of objects that are their bytes                              |
 //! | `simulation`  | a seeded committee in virtual time                                   |
@@ -37,6 +38,7 @@ mod dkg;
 mod drand;
 mod error;
 mod input;
+mod light;
 mod many;
 mod random;
 mod registration;
@@ -71,6 +73,8 @@ mod _core {
     use crate::dkg::DkgConfig;
     #[pymodule_export]
     use crate::drand::ChainInfo;
+    #[pymodule_export]
+    use crate::light::{LightClient, LightKey, VerifiedBlock};
     #[pymodule_export]
     use crate::many::{aggregate, verify_aggregate, verify_batch, verify_multi};
     #[pymodule_export]

@@ -1,8 +1,9 @@
 // The second entry: everything of the first, what holds secrets, and what takes more code than the first
 // may have.
 
+import { Held, guarded, on } from './held.js';
 import { bytes, concat, fraction, hex, integer, invalid, list, little, reading, record, small, text } from './input.js';
-import { Held, guarded, on, verifier } from './verifier-api.js';
+import { verifier } from './verifier-api.js';
 
 const PATHS = ['slow', 'fast'];
 /** What a key is for; its place is its number, from one. */

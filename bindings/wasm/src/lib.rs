@@ -8,6 +8,7 @@
 //! | `dealing`     | dealings and their sum                                                    |
 //! | `evaluation`  | values of the weighted VUF, from their proofs                             |
 //! | `rounding`    | weights and thresholds, checked over all sets of parties                  |
+//! | `light`       | clients that trust a committee or a key: an entry of its own               |
 //! | `secrets`     | keys, signing, dealing, the search for weights: the second entry          |
 //! | `random`      | the browser's randomness                                                  |
 //! | `fields`      | lists, as JavaScript lays them out                                        |
@@ -18,7 +19,9 @@
 //! comes as their bytes one after the other, each record of a fixed length, numbers little-endian.
 //!
 //! Curves are computed by arkworks, the first entry's bytes are counted (`test/size.test.mjs`).
+#[cfg(feature = "verifier")]
 mod beacon;
+#[cfg(feature = "verifier")]
 mod certificate;
 #[cfg(feature = "full")]
 mod dealing;
@@ -26,8 +29,13 @@ mod error;
 #[cfg(feature = "full")]
 mod evaluation;
 mod fields;
+#[cfg(feature = "light")]
+mod light;
+#[cfg(feature = "verifier")]
 mod random;
+#[cfg(feature = "verifier")]
 mod rounding;
 #[cfg(feature = "full")]
 mod secrets;
+#[cfg(feature = "verifier")]
 mod signature;

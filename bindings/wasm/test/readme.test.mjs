@@ -10,7 +10,12 @@ const examples = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map((match) => ma
 const chain = vectors('drand').chains.find((one) => one.name === 'quicknet');
 const [round] = chain.rounds;
 
+const file = new URL('../../../chain/light/tests/vectors/light.json', import.meta.url);
+const light = JSON.parse(readFileSync(file, 'utf8'));
+
 const ANSWERS = {
+  trust: { chain: light.chain, key: light.group_key },
+  balance: { proof: light.key_proof, account: light.accounts[0].account },
   info: {
     public_key: chain.key,
     period: chain.period,
@@ -30,7 +35,7 @@ async function run(code, at) {
   const printed = [];
   const { log } = console;
   globalThis.fetch = async (url) => {
-    const path = url.split(`${chain.hash}/`)[1];
+    const path = url.split(`${chain.hash}/`)[1] ?? new URL(url).pathname.slice(1);
     return { json: async () => ANSWERS[path] };
   };
   console.log = (line) => printed.push(line);
@@ -54,5 +59,10 @@ test('the first example has at most ten lines, and verifies a round', async () =
 test('the second opens what it encrypts', async () => {
   const [opened] = await run(examples[1], 1);
   assert.equal(opened.length, 32);
-  assert.equal(examples.length, 2);
+});
+
+test('the third shows what an account has', async () => {
+  const { accounts, verified } = light;
+  assert.deepEqual(await run(examples[2], 2), [`slot ${verified.slot}: ${accounts[0].balance}`]);
+  assert.equal(examples.length, 3);
 });

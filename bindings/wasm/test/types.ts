@@ -1,6 +1,7 @@
 // Compiled only: what the types allow, and what they refuse.
 import init, { Chain, Electorate, PrefinalError, verifyBeacon, verifyRounding, verifySignature } from 'prefinal';
 import { Config, SigningKey, solveRounding } from 'prefinal/full';
+import { Beacon, LightClient, LightKey, type VerifiedBlock } from 'prefinal/light';
 
 await init();
 const chain: Chain = Chain.quicknet();
@@ -14,10 +15,15 @@ const signers: number[] = new Electorate({ electors: [], quorum: 1n }).verify({ 
 const key = new SigningKey();
 const dealing: Uint8Array = new Config({ chain: '', epoch: 1n, purpose: 'randomness', weights: [1], slow: 1, members: [] }).deal(0, key);
 const { weights } = solveRounding({ stakes: [1n], pairs: [] });
+const client = new LightClient('', new Uint8Array());
+client.advance('');
+const block: VerifiedBlock = client.verify('') ?? new LightKey('', '').verify(client.waypoint);
+const balance: bigint = block.account('').balance + block.slot + client.epoch;
+const rows: Uint8Array | undefined = block.rows.get(block.stateRoot) ?? new Beacon('', 3n).verify(balance, '');
 try {
   verifyBeacon('{}', { round: 1n, signature: dealing });
 } catch (error) {
-  if (error instanceof PrefinalError) console.log(error.code, error.need, signers, weights, round);
+  if (error instanceof PrefinalError) console.log(error.code, error.need, signers, weights, round, rows);
 }
 
 // @ts-expect-error rounds are numbers

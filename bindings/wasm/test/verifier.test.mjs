@@ -237,7 +237,7 @@ test('the verifier has at most 154 KB before compression', () => {
 
 test('the bytes name no folder of the machine that built them', () => {
   const root = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
-  for (const entry of ['verifier', 'full']) {
+  for (const entry of ['verifier', 'full', 'light']) {
     const bytes = readFileSync(new URL(`../dist/${entry}_bg.wasm`, import.meta.url), 'latin1');
     assert.ok(bytes.includes('crypto-core/src/'), 'places in the source are named');
     assert.ok(!bytes.includes(root), `${entry} names ${root}`);
@@ -248,7 +248,7 @@ test('the bytes name no folder of the machine that built them', () => {
 test('every code that JavaScript throws itself is in the table', () => {
   const read = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
   const table = read('../../../docs/error-codes.md');
-  const files = ['verifier-api.js', 'full-api.js', 'input.js', 'index.js'];
+  const files = ['verifier-api.js', 'full-api.js', 'held.js', 'light-api.js', 'input.js', 'index.js'];
   const thrown = files.flatMap((file) => [
     ...read(`../js/${file}`).matchAll(/new PrefinalError\(\s*'([a-z-]+)'/g),
   ]);

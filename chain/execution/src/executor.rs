@@ -24,9 +24,9 @@ use std::error::Error;
 use std::fmt::{self, Debug};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use sha2::{Digest, Sha256};
 
 use crate::block::{Block, Transaction};
+pub(crate) use crate::roots::Roots;
 
 /// The random value of a slot, as executors read it. Nobody knew it before the slot's block was ordered.
 ///
@@ -36,17 +36,6 @@ use crate::block::{Block, Transaction};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Randomness([u8; 32]);
-
-/// The results of a block, as 64 bytes that everybody computes alike.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize,
-)]
-pub struct Roots {
-    /// The root of the authenticated state that the block leaves.
-    pub state: [u8; 32],
-    /// The root over the block's receipts, by the positions of the transactions in the block.
-    pub receipts: [u8; 32],
-}
 
 impl Randomness {
     /// The value of these bytes.
@@ -59,15 +48,6 @@ impl Randomness {
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 32] {
         self.0
-    }
-}
-
-impl Roots {
-    /// The 32 bytes that a state certificate signs: SHA-256 of a tag, the state's and the receipts' root.
-    #[must_use]
-    pub fn digest(&self) -> [u8; 32] {
-        let hash = Sha256::new().chain_update(b"prefinal/execution/v1/roots");
-        hash.chain_update(self.state).chain_update(self.receipts).finalize().into()
     }
 }
 

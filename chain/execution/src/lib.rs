@@ -162,24 +162,37 @@
 //! | before a write or a revert is durable | the block as it was before | it is asked for again |
 //! | after writing, before the mark is turned | an optimistic block with its roots | it is not executed again; committed when order and certificate are here, else reverted |
 //! | after a vote's record, before or after the vote | the record | the same vote again, once the block is ordered; another result stops the node |
+#![cfg_attr(not(feature = "pipeline"), no_std)]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "pipeline")]
 mod block;
+#[cfg(feature = "pipeline")]
 mod config;
+#[cfg(feature = "pipeline")]
 mod event;
+#[cfg(feature = "pipeline")]
 mod executor;
+#[cfg(feature = "pipeline")]
 mod job;
+#[cfg(feature = "pipeline")]
 mod pipeline;
+mod roots;
+#[cfg(feature = "pipeline")]
 mod stages;
+#[cfg(feature = "pipeline")]
 mod store;
+#[cfg(feature = "pipeline")]
 mod tree;
 
-pub use crate::block::{Block, BlockId, Header, Height, Part, Positioned, Transaction};
-pub use crate::config::{Config, Limits, Past, Record, Role, StartError, StateClaim, Switches};
-pub use crate::event::{
-    Certified, Delivery, Divergence, Effect, Input, Output, Refusal, Stop, Unkept, Vote,
+pub use crate::roots::Roots;
+#[cfg(feature = "pipeline")]
+pub use crate::{
+    block::{Block, BlockId, Header, Height, Part, Positioned, Transaction},
+    config::{Config, Limits, Past, Record, Role, StartError, StateClaim, Switches},
+    event::{Certified, Delivery, Divergence, Effect, Input, Output, Refusal, Stop, Unkept, Vote},
+    executor::{Execution, Executor, Randomness},
+    job::{ExecuteJob, ExecuteVerdict, StoreCall, StoreJob, StoreVerdict},
+    pipeline::Pipeline,
+    store::{Committed, OptimisticBlock, Recovered, StateCertificate, Store},
 };
-pub use crate::executor::{Execution, Executor, Randomness, Roots};
-pub use crate::job::{ExecuteJob, ExecuteVerdict, StoreCall, StoreJob, StoreVerdict};
-pub use crate::pipeline::Pipeline;
-pub use crate::store::{Committed, OptimisticBlock, Recovered, StateCertificate, Store};

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use prefinal_execution::{BlockId, Height};
 
+use crate::account::AccountError;
+
 /// Why the state cannot be read or written. What is on the disk is unknown until it is opened again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -112,5 +114,11 @@ impl StateError {
 impl<T> From<std::sync::PoisonError<T>> for StateError {
     fn from(_: std::sync::PoisonError<T>) -> Self {
         Self::Poisoned
+    }
+}
+
+impl From<AccountError> for StateError {
+    fn from(error: AccountError) -> Self {
+        Self::damaged(error.to_string())
     }
 }

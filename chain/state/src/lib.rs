@@ -51,14 +51,19 @@
 //!
 //! | module | what it has |
 //! |--------|-------------|
-//! | [`proof`] | keys, roots, and proofs of rows and of transactions: all that a light client needs, without the feature `store` |
+//! | [`proof`] | keys, roots, and proofs of rows and of transactions: with [`account`] all that a light client needs, without `std` and without the feature `store` |
+//! | [`account`] | accounts of transfers, and their rows |
 //! | (root) | [`StateStore`], the [`View`]s that executors read, [`Pending`] changes of a block |
 //! | [`transfers`] | the executor of payments, and of payments that the slot's value decides |
 //! | `evm` | the executor of the Ethereum Virtual Machine, with the feature `evm` |
 //!
 //! Both executors and the store are for the pipeline of [`prefinal_execution`].
+#![cfg_attr(not(feature = "store"), no_std)]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
+pub mod account;
 #[cfg(feature = "store")]
 mod error;
 #[cfg(feature = "evm")]
@@ -81,9 +86,10 @@ mod view;
 pub use crate::error::StateError;
 #[cfg(feature = "store")]
 pub use crate::node::Row;
+pub use crate::proof::TransactionResult;
 #[cfg(feature = "store")]
 pub use crate::store::{Genesis, ProvenResult, StateStore, StoredTransaction};
 #[cfg(feature = "store")]
 pub use crate::tree::Changes;
 #[cfg(feature = "store")]
-pub use crate::view::{Delta, Finished, Pending, ProvenRow, TransactionResult, View};
+pub use crate::view::{Delta, Finished, Pending, ProvenRow, View};

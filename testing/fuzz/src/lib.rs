@@ -7,7 +7,7 @@
 //!
 //! The other targets stand alone: `decode` (types of `crypto-core`), `solve` (weights), `timelock` (what
 //! a relay or a sender gives), `bytes` (messages between parties, files of the command), `state` (transactions
-//! and proofs), `engine` (what a peer of Malachite's network sends), `home` (files that operators pass on).
+//! and proofs), `light` (what a client is sent), `engine` (what a peer of Malachite's network sends), `home` (files that operators pass on).
 //!
 //! `tests/fuzz.rs` is the program that libFuzzer drives, `tests/seeds.rs` runs what is in `seeds/` once.
 //!
@@ -34,6 +34,7 @@ mod encryption;
 mod engine;
 mod field;
 mod home;
+mod light;
 mod partials;
 mod protocol;
 mod solve;
@@ -55,7 +56,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     Target { name: "aggregate", run: aggregate::run },
     Target { name: "bytes", run: bytes::run },
     Target { name: "certificate", run: |bytes| made(bytes, certificate::run) },
@@ -65,6 +66,7 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "engine", run: engine::run },
     Target { name: "field", run: field::run },
     Target { name: "home", run: home::run },
+    Target { name: "light", run: light::run },
     Target { name: "protocol", run: protocol::run },
     Target { name: "solve", run: |bytes| made(bytes, solve::run) },
     Target { name: "state", run: state::run },

@@ -9,6 +9,7 @@
 ``VufCommittee``    the weighted verifiable unpredictable function
 ``DkgConfig`` …     keys that nobody knows: dealings, their verification and sum
 ``EncryptionKey``   encryption to a committee; ``seal``, ``unseal``: to a round
+``LightClient`` …   a chain's state, verified by who trusts one committee or one key
 ``simulate``        a seeded committee in virtual time, its events as a table
 ``plot``            pictures (needs matplotlib): weights, waits, a slot's timeline
 ``drand``           rounds of beacons: drand's four schemes and ours
@@ -36,6 +37,8 @@ from prefinal._core import (
     Electorate,
     EncryptionKey,
     EvaluationKey,
+    LightClient,
+    LightKey,
     Partial,
     Possession,
     ProvenKey,
@@ -47,6 +50,7 @@ from prefinal._core import (
     SecretKey,
     Signature,
     Signer,
+    VerifiedBlock,
     VerifiedDealing,
     VufCommittee,
     VufInput,
@@ -100,6 +104,8 @@ __all__ = [
     "Event",
     "FaultError",
     "Guarantee",
+    "LightClient",
+    "LightKey",
     "NotEnoughError",
     "Pair",
     "Partial",
@@ -117,6 +123,7 @@ __all__ = [
     "Signature",
     "Signer",
     "Simulation",
+    "VerifiedBlock",
     "VerifiedDealing",
     "VufCommittee",
     "VufInput",

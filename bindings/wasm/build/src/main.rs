@@ -1,4 +1,4 @@
-//! Builds the npm package: both entries of WebAssembly, and beside them the JavaScript that is written
+//! Builds the npm package: the entries of WebAssembly, and beside them the JavaScript that is written
 //! by hand.
 //!
 //! `cargo run -p prefinal-wasm-build` in `bindings/wasm` compiles to `target/wasm` of the project, or to
@@ -15,7 +15,11 @@ use wasm_bindgen_cli_support::Bindgen;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 /// Each entry's name and what it is compiled with.
-const ENTRIES: [(&str, &[&str]); 2] = [("verifier", &[]), ("full", &["--features", "full"])];
+const ENTRIES: [(&str, &[&str]); 3] = [
+    ("verifier", &[]),
+    ("full", &["--features", "full"]),
+    ("light", &["--no-default-features", "--features", "light"]),
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no folder above")?;

@@ -18,9 +18,9 @@ use super::guard::{Guard, GuardedContext, install};
 use super::ledger::{Ledger, account_key};
 use crate::error::StateError;
 use crate::node::Row;
-use crate::proof::StateKey;
+use crate::proof::{StateKey, TransactionResult};
 use crate::signatures::{self, Claim, Verdict};
-use crate::view::{Delta, Finished, Pending, TransactionResult, View};
+use crate::view::{Delta, Finished, Pending, View};
 
 /// What every party applies to every block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

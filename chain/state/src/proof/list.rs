@@ -6,6 +6,8 @@
 //! root  = SHA-256(2 ‖ length ‖ top)
 //! ```
 //! After RFC 9162, section 2.1. Ours: the root contains the length, so a position cannot be shifted.
+use alloc::vec::Vec;
+
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::{ProofError, sha256};
@@ -40,6 +42,12 @@ impl ListRoot {
 
     fn with_length(count: u32, top: &[u8; 32]) -> Self {
         Self(sha256(&[&[2], &count.to_be_bytes(), top]))
+    }
+
+    /// A root by its 32 bytes.
+    #[must_use]
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
     }
 
     /// The 32 bytes of the root.

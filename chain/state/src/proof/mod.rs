@@ -1,5 +1,5 @@
 //! What a light client verifies: rows of the state and transactions of a block, under one certified root
-//! ([`prefinal_execution::Roots`]).
+//! (`prefinal_execution::Roots`).
 //!
 //! ```text
 //! certified root = Roots::digest of  state root    receipts' root
@@ -12,12 +12,32 @@
 mod list;
 mod row;
 
+use alloc::vec::Vec;
+
 use sha2::{Digest, Sha256};
 
 pub use self::list::{ListProof, ListRoot};
 #[cfg(feature = "store")]
 pub(crate) use self::row::{EMPTY, inner_hash, leaf_hash};
 pub use self::row::{PathEnd, StateKey, StateProof, StateRoot};
+
+/// What became of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq, borsh::BorshSerialize, borsh::BorshDeserialize)]
+pub struct TransactionResult {
+    /// The hash of the transaction.
+    pub transaction: [u8; 32],
+    /// The encoded receipt, as its executor defines it.
+    pub receipt: Vec<u8>,
+}
+
+impl TransactionResult {
+    /// What the receipts' root has at the position of the transaction. It is a proof of both, the transaction
+    /// and its receipt.
+    #[must_use]
+    pub fn item(&self) -> [u8; 32] {
+        sha256(&[b"prefinal/state/v1/result", &self.transaction, &self.receipt])
+    }
+}
 
 /// Why a proof does not show what it is presented for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -8,6 +8,8 @@
 //! ```
 //! After the Jellyfish Merkle tree of Diem, as the crate `jmt` has it. A proof is the hashes beside the path,
 //! from the bottom up, and what the path ends in.
+use alloc::vec::Vec;
+
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::{ProofError, sha256};
@@ -58,7 +60,8 @@ pub struct StateProof {
 }
 
 impl StateKey {
-    /// The key of the row that `name` has among the rows of one kind.
+    /// The key of the row that `name` has among the rows of one kind. Kinds 0 to 5 are those of the executors in
+    /// this crate, kind 6 has the epochs that a light client follows.
     #[must_use]
     pub fn new(kind: u8, name: &[u8]) -> Self {
         Self(sha256(&[b"prefinal/state/v1/row", &[kind], name]))
@@ -70,8 +73,9 @@ impl StateKey {
         &self.0
     }
 
-    #[cfg(feature = "store")]
-    pub(crate) const fn from_bytes(bytes: [u8; 32]) -> Self {
+    /// A key by its 32 bytes, which are a hash.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 

@@ -41,8 +41,8 @@ pub use self::open::Genesis;
 pub(crate) use self::shared::{Shared, Snapshot};
 use crate::error::StateError;
 use crate::node::Fork;
-use crate::proof::{ListProof, StateKey};
-use crate::view::{Delta, Layer, ProvenRow, TransactionResult, View};
+use crate::proof::{ListProof, StateKey, TransactionResult};
+use crate::view::{Delta, Layer, ProvenRow, View};
 
 type Bytes = &'static [u8];
 type Place = (u64, Fork);

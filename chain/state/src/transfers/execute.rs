@@ -7,13 +7,14 @@ use prefinal_protocol::ChainId;
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
-use super::account::{Account, AccountId, Amount, Nonce, burnt_from_row, burnt_key, burnt_to_row};
+use super::supply::{burnt_from_row, burnt_key, burnt_to_row};
 use super::transaction::{Action, SignedTransfer, Transfer};
+use crate::account::{Account, AccountId, Amount, Nonce};
 use crate::error::StateError;
-use crate::proof::{StateKey, sha256};
+use crate::proof::{StateKey, TransactionResult, sha256};
 use crate::signatures::{self, Claim, Verdict};
 use crate::tree::Changes;
-use crate::view::{Delta, Finished, Pending, TransactionResult, View};
+use crate::view::{Delta, Finished, Pending, View};
 
 /// What became of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]

@@ -22,12 +22,13 @@
 //! **Threads.** Signatures are verified, and accounts read, on the caller's rayon pool (feature `parallel`).
 //! The payments themselves run one after the other, on accounts that are in memory by then. Whether running disjoint
 //! accounts at once would gain anything is not measured yet (`benches/state.rs`).
-mod account;
 mod execute;
+mod supply;
 mod transaction;
 
-pub use self::account::{Account, AccountId, Amount, Nonce, SupplyError, burnt_key, genesis_rows};
 pub use self::execute::{Receipt, Rejection, TransferDraft, Transfers};
+pub use self::supply::{SupplyError, burnt_key, genesis_rows};
 pub use self::transaction::{
     Action, CandidateError, Candidates, SignedTransfer, TRANSFER_BYTES, Transfer, TransferError,
 };
+pub use crate::account::{Account, AccountError, AccountId, Amount, Nonce};

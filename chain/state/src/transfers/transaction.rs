@@ -19,7 +19,7 @@ use ed25519_consensus::SigningKey;
 use prefinal_execution::{Height, Part, Transaction};
 use prefinal_protocol::ChainId;
 
-use super::account::{AccountId, Amount, Nonce};
+use crate::account::{AccountId, Amount, Nonce};
 use crate::proof::sha256;
 use crate::signatures::Claim;
 use crate::store::StoredTransaction;
