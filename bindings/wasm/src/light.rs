@@ -137,8 +137,8 @@ impl RawVerifiedBlock {
 
     /// Value, the state's root, the receipts' root: 32 bytes each.
     pub fn hashes(&self) -> Vec<u8> {
-        let roots = [self.block.state_root().as_bytes(), self.block.receipts_root().as_bytes()];
-        [&self.block.value().to_bytes(), roots[0], roots[1]].concat()
+        let (state, receipts) = (self.block.state_root(), self.block.receipts_root());
+        [self.block.value().to_bytes(), *state.as_bytes(), *receipts.as_bytes()].concat()
     }
 
     /// Number of claims.
@@ -149,17 +149,22 @@ impl RawVerifiedBlock {
     /// A claim: a kind, and its fields. `0` ‖ key (32): no such row; `1` ‖ key (32) ‖ value: a row; `2` ‖
     /// position (4) ‖ hash (32) ‖ receipt: a transaction.
     pub fn claim(&self, at: usize) -> Vec<u8> {
+        let mut out = Vec::new();
         match self.claims.get(at) {
-            Some(Claim::Row { key, value: None, .. }) => [&[0], &key.as_bytes()[..]].concat(),
-            Some(Claim::Row { key, value: Some(value), .. }) => {
-                [&[1], &key.as_bytes()[..], value].concat()
+            Some(Claim::Row { key, value, .. }) => {
+                out.push(u8::from(value.is_some()));
+                out.extend(key.as_bytes());
+                out.extend(value.iter().flatten());
             }
             Some(Claim::Transaction { result, proof }) => {
-                let position = proof.index.to_le_bytes();
-                [&[2], &position[..], &result.transaction, &result.receipt].concat()
+                out.push(2);
+                out.extend(proof.index.to_le_bytes());
+                out.extend(result.transaction);
+                out.extend(&result.receipt);
             }
-            None => Vec::new(),
+            None => {}
         }
+        out
     }
 
     /// Balance and nonce of an account.
