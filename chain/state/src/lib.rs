@@ -81,9 +81,10 @@ mod view;
 pub use crate::error::StateError;
 #[cfg(feature = "store")]
 pub use crate::node::Row;
+pub use crate::proof::TransactionResult;
 #[cfg(feature = "store")]
-pub use crate::store::{Genesis, ProvenResult, StateStore, StoredTransaction};
+pub use crate::store::{Genesis, ProvenResult, StateStore, StoredBlock, StoredTransaction};
 #[cfg(feature = "store")]
 pub use crate::tree::Changes;
 #[cfg(feature = "store")]
-pub use crate::view::{Delta, Finished, Pending, ProvenRow, TransactionResult, View};
+pub use crate::view::{Delta, Finished, Pending, ProvenRow, View};

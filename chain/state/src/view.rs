@@ -19,27 +19,9 @@ use prefinal_execution::{BlockId, Header, Height, Roots};
 
 use crate::error::StateError;
 use crate::node::{NodeId, NodePath, Row, TreeNode};
-use crate::proof::{ListRoot, StateKey, StateProof, StateRoot, sha256};
+use crate::proof::{ListRoot, StateKey, StateProof, StateRoot, TransactionResult};
 use crate::store::{Shared, Snapshot};
 use crate::tree::{self, Changes, NodeSource, TreeUpdate};
-
-/// What became of a transaction.
-#[derive(Clone, Debug, PartialEq, Eq, borsh::BorshSerialize, borsh::BorshDeserialize)]
-pub struct TransactionResult {
-    /// The hash of the transaction.
-    pub transaction: [u8; 32],
-    /// The encoded receipt, as its executor defines it.
-    pub receipt: Vec<u8>,
-}
-
-impl TransactionResult {
-    /// What the receipts' root has at the position of the transaction. It is a proof of both, the transaction
-    /// and its receipt.
-    #[must_use]
-    pub fn item(&self) -> [u8; 32] {
-        sha256(&[b"prefinal/state/v1/result", &self.transaction, &self.receipt])
-    }
-}
 
 /// What a block changes, and the nodes of the tree that are new by it.
 #[derive(Debug)]

@@ -12,12 +12,31 @@
 mod list;
 mod row;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use sha2::{Digest, Sha256};
 
 pub use self::list::{ListProof, ListRoot};
 #[cfg(feature = "store")]
 pub(crate) use self::row::{EMPTY, inner_hash, leaf_hash};
 pub use self::row::{PathEnd, StateKey, StateProof, StateRoot};
+
+/// What became of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct TransactionResult {
+    /// The hash of the transaction.
+    pub transaction: [u8; 32],
+    /// The encoded receipt, as its executor defines it.
+    pub receipt: Vec<u8>,
+}
+
+impl TransactionResult {
+    /// What the receipts' root has at the position of the transaction. It is a proof of both, the transaction
+    /// and its receipt.
+    #[must_use]
+    pub fn item(&self) -> [u8; 32] {
+        sha256(&[b"prefinal/state/v1/result", &self.transaction, &self.receipt])
+    }
+}
 
 /// Why a proof does not show what it is presented for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,8 +9,8 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTran
 use super::{BLOCKS, Bytes, FORKS, MARKS, Mark, NODES, Place, RESULTS, STALE, TRANSACTIONS};
 use crate::error::StateError;
 use crate::node::{Fork, NodeId, TreeNode, path_on_disk, prefix};
-use crate::proof::StateKey;
-use crate::view::{Layer, TransactionResult};
+use crate::proof::{StateKey, TransactionResult};
+use crate::view::Layer;
 
 #[derive(Debug, BorshSerialize, BorshDeserialize)]
 pub(super) struct BlockRow {
