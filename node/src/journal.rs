@@ -19,7 +19,7 @@ use crate::archive::Archive;
 use prefinal_validator::{StartError, Validator};
 
 /// A validator behind its journal.
-pub type JournaledValidator<S, E> = Journaled<Validator<S, E>, AnyJournal>;
+pub type JournaledValidator<S, E, A = ()> = Journaled<Validator<S, E, A>, AnyJournal>;
 
 /// Why a committee's journals are of no use. An operator reads it: it says which file of which party,
 /// and what to do.

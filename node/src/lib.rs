@@ -7,6 +7,7 @@
 //! | [`committee`] | the committee that a command runs: stakes, rounding, places         |
 //! | [`party`]     | one validator as a task: its links, its journal, its jobs           |
 //! | [`devnet`]    | real time: a committee of such tasks in one process                 |
+//! | [`execution`] | its blocks executed: states, transactions, a load                   |
 //! | [`http`]      | its values over HTTP                                                |
 //! | [`journal`], [`archive`] | what a devnet leaves on disk                             |
 //! | [`simulate`]  | virtual time: what is asked of `lab`, and how it is shown           |
@@ -27,6 +28,7 @@ mod choice;
 pub mod cli;
 pub mod committee;
 pub mod devnet;
+pub mod execution;
 pub mod http;
 mod interrupt;
 pub mod journal;

@@ -7,9 +7,11 @@
 //! |---------------|---------------------------------------------------------------------|
 //! | [`engine`]    | the engines by name, and the keys that each signs with              |
 //! | [`scheme`]    | the schemes by name                                                 |
+//! | [`certified`] | what nodes answer about executed blocks, with what verifies it       |
 //! | [`chronicle`] | a file of values with everything that is needed to verify them      |
 #![forbid(unsafe_code)]
 
+pub mod certified;
 pub mod chronicle;
 pub mod engine;
 pub mod scheme;

@@ -88,7 +88,7 @@ pub use crate::error::StateError;
 pub use crate::node::Row;
 pub use crate::proof::TransactionResult;
 #[cfg(feature = "store")]
-pub use crate::store::{Genesis, ProvenResult, StateStore, StoredTransaction};
+pub use crate::store::{Genesis, ProvenResult, StateStore, StoredBlock, StoredTransaction};
 #[cfg(feature = "store")]
 pub use crate::tree::Changes;
 #[cfg(feature = "store")]

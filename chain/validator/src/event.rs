@@ -79,6 +79,9 @@ pub enum StartError {
     /// The engine refuses its configuration or its records; described in words.
     #[error("the engine does not start: {0}")]
     Engine(String),
+    /// The application does not continue from what is left of it; described in words.
+    #[error("the application does not start: {0}")]
+    Application(String),
     /// The key generation's records are not its own, or the previous key cannot be handed over.
     #[error(transparent)]
     Keygen(#[from] KeygenError),
@@ -90,6 +93,7 @@ impl StartError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Engine(_) => "engine-refused",
+            Self::Application(_) => "machine-refused",
             Self::Keygen(error) => error.code(),
         }
     }

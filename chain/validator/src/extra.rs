@@ -8,7 +8,7 @@ use ::prefinal_beacon::{
     Binding, Config, Finality, Life, Limits, MultiSig, Paths, Scheme, Sharing, StateSig,
 };
 use prefinal_crypto_core::bls::{MinSig, min_sig};
-use prefinal_crypto_core::certificate::{Elector, Electorate};
+use prefinal_crypto_core::certificate::{Elector, Electorate, ElectorateError};
 use prefinal_engine::Quorum;
 use prefinal_protocol::Slot;
 use prefinal_weighted_rounding::Stake;
@@ -90,15 +90,24 @@ impl<C: Certifying, L: ExtraChannels> ExtraChannels for (C, L) {
     }
 }
 
+/// The committee of this set-up that signs certificates: a certificate is valid with more stake than the
+/// engine's quorum.
+///
+/// # Errors
+/// If the members' stakes do not make such a committee.
+pub fn electorate(setup: &Setup, quorum: Quorum) -> Result<Electorate<MinSig>, ElectorateError> {
+    let stakes = || setup.members.iter().map(|member| member.stake.get());
+    let electors = setup.certifiers.iter().zip(stakes());
+    let electors = electors.map(|(key, stake)| Elector { key: *key, stake });
+    let total = stakes().fold(0_u128, u128::saturating_add);
+    Electorate::with_quorum(electors.collect(), quorum.of(Stake::new(total)).get())
+}
+
 /// The configuration of certificates: signed with the vote, on the value that the vote is for.
 fn certificates<C: Certifying>(basis: &Basis<'_>) -> Result<Config<C>, HaltError> {
     let Basis { setup, identity, first, life, fast_attempt, quorum } = *basis;
     let stakes: Vec<_> = setup.members.iter().map(|member| member.stake).collect();
-    let electors = setup.certifiers.iter().zip(&stakes);
-    let electors = electors.map(|(key, stake)| Elector { key: *key, stake: stake.get() });
-    let total = stakes.iter().fold(0_u128, |sum, stake| sum.saturating_add(stake.get()));
-    let need = quorum.of(Stake::new(total)).get();
-    let committee = Electorate::with_quorum(electors.collect(), need)?;
+    let committee = electorate(setup, quorum)?;
     let signs = stakes.get(identity.me.index()).is_some_and(|stake| stake.get() > 0);
     let secret = signs.then(|| identity.certifier());
     Ok(Config {

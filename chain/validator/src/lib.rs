@@ -53,6 +53,8 @@
 //! |-----------------|-----------------------------------------------------------------|
 //! | [`setup`]       | what a committee agrees on, and what each party keeps to itself |
 //! | [`extra`]       | channels whose keys are known with the set-up                   |
+//! | [`application`] | what a validator does with its blocks beside keys and values    |
+//! | [`execution`]   | executing blocks, certifying and storing the states they leave  |
 //! | [`change`]      | transactions that change the committee, and what members sign  |
 //! | [`keygen`]      | from ordered transactions to the epoch's keys                   |
 //! | [`handovers`]   | successive key generations, and where epochs begin              |
@@ -70,12 +72,14 @@
 //! This crate depends on no particular engine: the caller says how the engine of an epoch starts ([`Begin`]).
 #![forbid(unsafe_code)]
 
+pub mod application;
 mod beacons;
 pub mod change;
 mod driven;
 mod early;
 mod engines;
 mod event;
+pub mod execution;
 pub mod extra;
 pub mod fixed;
 pub mod handovers;
@@ -89,7 +93,10 @@ mod validator;
 pub mod vouch;
 mod words;
 
+pub use crate::application::ChainApplication;
 pub use crate::event::{Event, HaltError, StartError};
 pub use crate::participant::Participant;
 pub use crate::validator::Validator;
-pub use crate::words::{Begin, Effect, Input, Job, Message, Output, Record, Verdict};
+pub use crate::words::{
+    Begin, Effect, Input, Job, Message, Output, PastLife, Record, RecordOf, Verdict,
+};

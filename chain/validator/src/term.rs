@@ -144,6 +144,11 @@ impl<E: Engine> Term<E> {
     fn place(&mut self, effect: Effect<E>) -> Option<Effect<E>> {
         match effect {
             Effect::Send { to: Recipient::All, .. } if self.quiet => None,
+            Effect::Proposed { slot, parent, block } => {
+                let slot = self.slot(slot);
+                let may = self.end.is_none_or(|end| slot < end);
+                may.then_some(Effect::Proposed { slot, parent, block })
+            }
             Effect::Prefinalized { slot, view, value } => {
                 let (slot, view) = (self.slot(slot), self.view(view));
                 let may = self.end.is_none_or(|end| slot < end && view.slot < end);

@@ -9,6 +9,7 @@ use prefinal_crypto_core::context::EpochId;
 use prefinal_engine::{Block, Engine, PastVotes};
 use prefinal_protocol::{Instant, Machine, Recipient};
 
+use crate::application::{self, ChainApplication};
 use crate::early;
 use crate::engines::Engines;
 use crate::event::{Event, HaltError, StartError};
@@ -17,13 +18,16 @@ use crate::scheme::{CommitteeKey, KeyedScheme};
 use crate::setup::{Identity, Setup};
 use crate::transaction::Kind;
 use crate::vouch::CatchUp;
-use crate::words::{Begin, Effect, Input, Job, Message, Output, Record, Verdict};
+use crate::words::{
+    Begin, Effect, Input, Job, Message, Output, PastLife, Record, RecordOf, Verdict,
+};
 
 /// Engine, key generation and beacon of one party, through all epochs of a chain.
-pub struct Validator<S: KeyedScheme, E: Engine> {
+pub struct Validator<S: KeyedScheme, E: Engine, A: ChainApplication = ()> {
     identity: Arc<Identity>,
     engines: Engines<E>,
-    participant: Participant<S>,
+    participant: Participant<S, A::Channels>,
+    application: A,
     catch_up: CatchUp,
     /// Parties that have left the epoch before (`left`), and parties that have already left this one
     /// (`ahead`).
@@ -32,7 +36,7 @@ pub struct Validator<S: KeyedScheme, E: Engine> {
     /// Transactions that no engine has ordered yet, with the epoch that they are for.
     submitted: Vec<(EpochId, Vec<u8>)>,
     halted: bool,
-    outputs: VecDeque<Output<S, E>>,
+    outputs: VecDeque<Output<S, E, A>>,
 }
 
 impl<S: KeyedScheme, E: Engine> Validator<S, E> {
@@ -49,12 +53,29 @@ impl<S: KeyedScheme, E: Engine> Validator<S, E> {
         records: Vec<Record<E::Record>>,
         begin: Begin<E>,
     ) -> Result<Self, StartError> {
+        Self::with_application(setup, identity, PastLife { life, records, application: () }, begin)
+    }
+}
+
+impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
+    /// As [`Validator::new`], with an application.
+    ///
+    /// # Errors
+    /// If the engine refuses its configuration, or the records are not this validator's.
+    pub fn with_application(
+        setup: &Arc<Setup>,
+        identity: Arc<Identity>,
+        past: PastLife<E, A>,
+        begin: Begin<E>,
+    ) -> Result<Self, StartError> {
+        let PastLife { life, records, application } = past;
         let mut promised: BTreeMap<EpochId, Vec<_>> = BTreeMap::new();
         let mut others = Vec::new();
         for record in records {
             match record {
                 Record::Engine(epoch, record) => promised.entry(epoch).or_default().push(record),
                 Record::Participant(record) => others.push(record),
+                Record::Application(_) => {}
             }
         }
         let (quorum, fast_attempt) = (E::QUORUM, E::FAST_ATTEMPT);
@@ -72,6 +93,7 @@ impl<S: KeyedScheme, E: Engine> Validator<S, E> {
         Ok(Self {
             engines,
             participant,
+            application,
             catch_up,
             left: BTreeSet::new(),
             ahead: BTreeSet::new(),
@@ -100,7 +122,13 @@ impl<S: KeyedScheme, E: Engine> Validator<S, E> {
         self.engines.current()
     }
 
-    fn effect(&mut self, effect: Effect<S, E>) {
+    /// What follows the order of blocks here.
+    #[must_use]
+    pub const fn application(&self) -> &A {
+        &self.application
+    }
+
+    fn effect(&mut self, effect: Effect<S, E, A>) {
         self.outputs.push_back(Output::Do(effect));
     }
 
@@ -143,7 +171,38 @@ impl<S: KeyedScheme, E: Engine> Validator<S, E> {
         self.engines.set_limit(self.participant.limit());
     }
 
-    fn take_output(&mut self, now: Instant, output: participant::Output<S>) {
+    /// Tells the application, and does at once what it wants done.
+    fn apply(&mut self, now: Instant, input: application::Input<A>) {
+        self.application.handle(now, input);
+        while let Some(output) = self.application.poll() {
+            match output.split(Record::Application) {
+                Ok(application::Effect::Beside(input)) => {
+                    self.participant.handle(now, participant::Input::Beside(input));
+                }
+                Ok(application::Effect::Run(job)) => {
+                    self.effect(Effect::Run(Job::Application(job)));
+                }
+                Ok(application::Effect::Tell(event)) => self.effect(Effect::Application(event)),
+                Err(record) => self.outputs.push_back(record),
+            }
+        }
+    }
+
+    /// Tells the application what the beacon says of slots.
+    fn apply_event(&mut self, now: Instant, event: &Event<S>) {
+        match event {
+            Event::Ready { first_slot, .. } => {
+                self.apply(now, application::Input::Began { first: *first_slot });
+            }
+            Event::Revealed(reveal) => {
+                let value = S::randomness(&reveal.output);
+                self.apply(now, application::Input::Value { slot: reveal.slot, value });
+            }
+            _ => {}
+        }
+    }
+
+    fn take_output(&mut self, now: Instant, output: participant::Output<S, A::Channels>) {
         let effect = match output.split(Record::Participant) {
             Ok(effect) => effect,
             Err(record) => return self.outputs.push_back(record),
@@ -159,9 +218,12 @@ impl<S: KeyedScheme, E: Engine> Validator<S, E> {
             participant::Effect::Run(job) => self.effect(Effect::Run(Job::Participant(job))),
             // A validator has no archive; peers ask the next one.
             participant::Effect::Lookup { .. } => {}
-            participant::Effect::Beside(never) => match never {},
+            participant::Effect::Beside(effect) => {
+                self.apply(now, application::Input::Beside(effect));
+            }
             participant::Effect::Tell(event) => {
                 self.halted |= matches!(event, Event::Halted(_));
+                self.apply_event(now, &event);
                 self.note(event);
             }
         }
@@ -232,7 +294,12 @@ impl<S: KeyedScheme, E: Engine> Validator<S, E> {
                 self.effect(Effect::Send { to, message: Message::Engine(epoch, message) });
             }
             prefinal_engine::Effect::Run(job) => self.effect(Effect::Run(Job::Engine(epoch, job))),
+            prefinal_engine::Effect::Proposed { slot, parent, block } => {
+                self.apply(now, application::Input::Proposed { slot, parent, block });
+            }
             prefinal_engine::Effect::Prefinalized { slot, view, value } => {
+                self.apply(now, application::Input::Prefinalized { slot, view, value });
+                self.follow(now);
                 let input = participant::Input::Prefinalized { slot, view, value };
                 self.participant.handle(now, input);
                 self.carry(now, epoch);
@@ -256,6 +323,9 @@ impl<S: KeyedScheme, E: Engine> Validator<S, E> {
     /// Ignores what the engine of a finished epoch finalizes behind the end of that epoch.
     fn finalized(&mut self, now: Instant, epoch: EpochId, slot: Slot, block: Option<Block>) {
         if epoch == self.engines.current() || slot <= self.participant.last() {
+            if let Some(block) = block.clone() {
+                self.apply(now, application::Input::Ordered { slot, block });
+            }
             self.participant.handle(now, participant::Input::Finalized { slot, block });
         }
     }
@@ -282,19 +352,22 @@ impl<S: KeyedScheme, E: Engine> Validator<S, E> {
         self.participant.handle(now, participant::Input::Received { from, envelope });
     }
 
-    /// With one channel, each message is sent separately.
-    fn send(&mut self, to: Recipient<Party>, envelope: Envelope<(S, ())>) {
+    /// Each message is sent separately; a driver puts those of one step into one frame.
+    fn send(&mut self, to: Recipient<Party>, envelope: Envelope<(S, A::Channels)>) {
         let epoch = envelope.epoch();
         for message in envelope.into_messages() {
-            let OneOf::First(message) = message;
-            self.effect(Effect::Send { to, message: Message::Beacon(epoch, message) });
+            let message = match message {
+                OneOf::First(message) => Message::Beacon(epoch, message),
+                rest => Message::Beside(Envelope::one(epoch, rest)),
+            };
+            self.effect(Effect::Send { to, message });
         }
     }
 
     /// Passes the beacon's answer to a prefinalization to the engine, if the engine's votes have room.
     /// Then the engine's record of the vote says what was released, and the beacon's own record is left out.
     fn carry(&mut self, now: Instant, current: EpochId) {
-        let mut record = None;
+        let mut records = Vec::new();
         while let Some(output) = self.participant.poll() {
             match output {
                 participant::Output::Keep(
@@ -303,14 +376,14 @@ impl<S: KeyedScheme, E: Engine> Validator<S, E> {
                         _,
                         ::prefinal_beacon::Record::Released { .. },
                     ),
-                ) => record = Some(released),
+                ) => records.push(released),
                 participant::Output::Do(participant::Effect::Send {
                     to: Recipient::All,
                     envelope,
                 }) => {
                     let carried = self.carries(current, &envelope);
-                    let record = record.take().filter(|_| !carried);
-                    self.outputs.extend(record.map(keep_record));
+                    let kept = records.drain(..).filter(|_| !carried);
+                    self.outputs.extend(kept.map(keep_record));
                     if !carried {
                         self.send(Recipient::All, envelope);
                     }
@@ -318,11 +391,11 @@ impl<S: KeyedScheme, E: Engine> Validator<S, E> {
                 output => self.take_output(now, output),
             }
         }
-        self.outputs.extend(record.map(keep_record));
+        self.outputs.extend(records.into_iter().map(keep_record));
     }
 
     /// Whether this is a partial and the engine has put it into its vote.
-    fn carries(&mut self, current: EpochId, envelope: &Envelope<(S, ())>) -> bool {
+    fn carries(&mut self, current: EpochId, envelope: &Envelope<(S, A::Channels)>) -> bool {
         let [OneOf::First(message @ ::prefinal_beacon::Message::Partial { .. })] =
             envelope.messages()
         else {
@@ -333,7 +406,12 @@ impl<S: KeyedScheme, E: Engine> Validator<S, E> {
         envelope.epoch() == current && self.engines.carry(current, bytes).is_ok()
     }
 
-    fn received(&mut self, now: Instant, from: Party, message: Message<S, E::Message>) {
+    fn received(
+        &mut self,
+        now: Instant,
+        from: Party,
+        message: Message<S, E::Message, A::Channels>,
+    ) {
         match message {
             Message::Engine(epoch, message) => {
                 self.hears_of(now, from, epoch);
@@ -342,6 +420,10 @@ impl<S: KeyedScheme, E: Engine> Validator<S, E> {
             Message::Beacon(epoch, message) => {
                 self.hears_of(now, from, epoch);
                 self.hear(now, from, epoch, message);
+            }
+            Message::Beside(envelope) => {
+                self.hears_of(now, from, envelope.epoch());
+                self.participant.handle(now, participant::Input::Received { from, envelope });
             }
             Message::Ask { slot } => {
                 if let Some(block) = self.catch_up.answer(now, from, slot) {
@@ -380,12 +462,12 @@ impl<S: KeyedScheme, E: Engine> Validator<S, E> {
     }
 }
 
-impl<S: KeyedScheme, E: Engine> Machine for Validator<S, E> {
-    type Input = Input<S, E>;
-    type Record = Record<E::Record>;
-    type Effect = Effect<S, E>;
+impl<S: KeyedScheme, E: Engine, A: ChainApplication> Machine for Validator<S, E, A> {
+    type Input = Input<S, E, A>;
+    type Record = RecordOf<E, A>;
+    type Effect = Effect<S, E, A>;
 
-    fn handle(&mut self, now: Instant, input: Input<S, E>) {
+    fn handle(&mut self, now: Instant, input: Input<S, E, A>) {
         if self.halted {
             return;
         }
@@ -407,6 +489,9 @@ impl<S: KeyedScheme, E: Engine> Machine for Validator<S, E> {
             Input::Checked(Verdict::Participant(verdict)) => {
                 self.participant.handle(now, participant::Input::Checked(verdict));
             }
+            Input::Checked(Verdict::Application(verdict)) => {
+                self.apply(now, application::Input::Checked(verdict));
+            }
             Input::Tick => {
                 self.engines.tick(now);
                 self.participant.handle(now, participant::Input::Tick);
@@ -415,7 +500,7 @@ impl<S: KeyedScheme, E: Engine> Machine for Validator<S, E> {
         self.settle(now);
     }
 
-    fn poll(&mut self) -> Option<Output<S, E>> {
+    fn poll(&mut self) -> Option<Output<S, E, A>> {
         self.outputs.pop_front()
     }
 
@@ -434,7 +519,9 @@ fn is_member(setup: &Setup, identity: &Identity) -> bool {
     identity.me.index() < setup.members.len()
 }
 
-const fn keep_record<S: KeyedScheme, E: Engine>(record: participant::Record) -> Output<S, E> {
+const fn keep_record<S: KeyedScheme, E: Engine, A: ChainApplication>(
+    record: participant::Record,
+) -> Output<S, E, A> {
     Output::Keep(Record::Participant(record))
 }
 

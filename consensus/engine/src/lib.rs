@@ -49,6 +49,7 @@
 //! | event of the engine          | Jolteon               | Malachite                                 | Trantor                     |
 //! |------------------------------|-----------------------|-------------------------------------------|-----------------------------|
 //! | slot, attempt                | round, 0              | height, round                             | height, view                |
+//! | [`Effect::Proposed`]         | with its own vote     | no                                        | no                          |
 //! | [`Effect::Prefinalized`]     | order vote            | non-nil precommit; only round 0 may release | commit; only view 0 may release |
 //! | [`Effect::Finalized`]        | quorum of order votes, or certificates of two rounds in a row | commit certificate | quorum of commits           |
 //! | [`Effect::Abandoned`]        | timeout               | nil precommit, or a later round           | view change                 |
@@ -127,6 +128,9 @@ pub trait Engine: Sized + Send + 'static {
     /// Which part of the stake makes a value final, and which part may be faulty. No path that releases
     /// on prefinalization may have a threshold below it.
     const QUORUM: Quorum;
+    /// Whether the engine says what is proposed ([`Effect::Proposed`]), mostly before the prefinalization. An
+    /// engine whose blocks name no parent cannot.
+    const TELLS_PROPOSALS: bool = false;
 
     /// Takes one input. Its outputs are then read with [`poll`](Self::poll).
     fn handle(&mut self, now: Instant, input: Input<Self>);
@@ -230,6 +234,16 @@ pub enum Effect<E: Engine> {
     },
     /// Run this job and return its verdict as [`Input::Checked`].
     Run(E::Job),
+    /// A proposal that the engine has checked, with all its transactions: it may become final. For those that
+    /// begin to work on a block before it is ordered. See [`Engine::TELLS_PROPOSALS`].
+    Proposed {
+        /// The slot that it is proposed for.
+        slot: Slot,
+        /// The value that names the block before it; `None` if it is the engine's first block.
+        parent: Option<Value>,
+        /// The proposed block.
+        block: Block,
+    },
     /// This party is about to cast the vote that makes the value final once enough parties cast it.
     Prefinalized {
         /// The slot of the value. If the vote is for a descendant and only implies this slot, it

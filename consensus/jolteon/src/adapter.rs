@@ -50,6 +50,7 @@ impl Engine for Jolteon {
 
     const FAST_ATTEMPT: Option<u32> = Some(0);
     const QUORUM: Quorum = Quorum::BYZANTINE;
+    const TELLS_PROPOSALS: bool = true;
 
     fn handle(&mut self, now: Instant, input: Input<Self>) {
         let input = match input {
@@ -68,20 +69,18 @@ impl Engine for Jolteon {
             |effect| match effect {
                 own::Effect::Send { to, message } => Effect::Send { to, message },
                 own::Effect::Check(job) => Effect::Run(job),
+                own::Effect::Proposed { block } => {
+                    let parent = Value::new(block.parent().to_bytes());
+                    let parent = Some(parent).filter(|_| block.parent_round() != Round::GENESIS);
+                    let slot = view(block.round()).slot;
+                    Effect::Proposed { slot, parent, block: self.named(&block) }
+                }
                 own::Effect::Prefinalized { round, block } => {
                     let (view, value) = (view(round), Value::new(block.to_bytes()));
                     Effect::Prefinalized { slot: view.slot, view, value }
                 }
                 own::Effect::Finalized { round, block } => {
-                    let context = self.committee().context();
-                    let block = block.map(|block| Block {
-                        value: Value::new(block.id(context).to_bytes()),
-                        transactions: block
-                            .payload()
-                            .iter()
-                            .map(|one| Arc::clone(one.bytes()))
-                            .collect(),
-                    });
+                    let block = block.map(|block| self.named(&block));
                     Effect::Finalized { slot: view(round).slot, block }
                 }
                 own::Effect::Abandoned { round } => Effect::Abandoned { view: view(round) },
@@ -94,6 +93,15 @@ impl Engine for Jolteon {
 
     fn wake_at(&self) -> Option<Instant> {
         Machine::wake_at(self)
+    }
+}
+
+impl Jolteon {
+    /// The block as other crates know it.
+    fn named(&self, block: &crate::block::Block) -> Block {
+        let value = Value::new(block.id(self.committee().context()).to_bytes());
+        let transactions = block.payload().iter().map(|one| Arc::clone(one.bytes()));
+        Block { value, transactions: transactions.collect() }
     }
 }
 

@@ -70,6 +70,12 @@ pub enum Effect {
     },
     /// Run this job and return its verdict as [`Input::Checked`].
     Check(Job),
+    /// A justified block has arrived, or is this party's own. This is reported before the vote for it, at most
+    /// once per round.
+    Proposed {
+        /// The block.
+        block: Block,
+    },
     /// This party order-votes the block; the vote is the next `Send`. This is reported at most once per
     /// round, in ascending order, and never for ancestors that become final with the block.
     Prefinalized {

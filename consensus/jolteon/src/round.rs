@@ -103,6 +103,7 @@ impl Jolteon {
             return;
         }
         let (round, id) = (block.round(), block.id(self.committee.context()));
+        self.effect(Effect::Proposed { block: block.clone() });
         self.insert(now, id, block.clone());
         let tc = tc.map(|tc| (tc.round, tc.highest_qc()));
         let justification = Justification { qc: qc.round, tc };

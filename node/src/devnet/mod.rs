@@ -42,7 +42,7 @@ use prefinal_journal::Journaled;
 use prefinal_sim::{Placement, Seat};
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant as Clock;
 
 use self::ledger::Ledger;
@@ -52,6 +52,9 @@ use crate::archive::Archive;
 use crate::changes::Changes;
 use crate::choice::choice;
 use crate::committee::{CommitteeOptions, Parties};
+use crate::execution::{
+    ExecuteOptions, ExecutedChain, ExecutorName, NamedExecutor, Site, Told, Workload,
+};
 use crate::http::HttpOptions;
 use crate::interrupt::Interrupts;
 use crate::journal::{AnyJournal, JournalFolder, Journals};
@@ -62,10 +65,13 @@ use prefinal_lab::cache::ResultCache;
 use prefinal_registry::chronicle::Chronicle;
 use prefinal_registry::{NamedEngine, engine};
 use prefinal_registry::{NamedScheme, scheme};
+use prefinal_state::transfers::Transfers;
 use prefinal_validator::fixed::FixedCommittees;
 use prefinal_validator::keygen::Progress;
 use prefinal_validator::setup::{self, Algorithm, FIRST, Identity, Plan, Setup};
-use prefinal_validator::{Event, Validator};
+use prefinal_validator::{
+    ChainApplication, Event, PastLife, Record, RecordOf, StartError, Validator,
+};
 
 /// How long parties may take to close their journals.
 const CLOSING: Duration = Duration::from_secs(10);
@@ -115,6 +121,8 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
+    execute: ExecuteOptions,
+    #[command(flatten)]
     http: HttpOptions,
 }
 
@@ -151,28 +159,70 @@ fn run_with<S: NamedScheme, E: NamedEngine>(options: &Options) -> Result<(), Fai
     setup.fast_after = slots / u64::from(options.changes.epochs()) / 2;
     if options.http.http.is_some() {
         setup.pace.period = Duration::from_secs(options.http.period.get().into());
-    } else if E::OUTRUNS_JOBS {
+    } else if E::OUTRUNS_JOBS || options.execute.execute.is_some() {
         setup.pace.pause = REST;
         setup.lead = setup.lead.saturating_mul(4);
     }
     let setup =
         FixedCommittees::chain(setup, &later, identities.iter(), options.changes.every(slots))
             .map_err(Failure::bad_input)?;
+    let founded = Founded { setup: Arc::new(setup), identities, later, placement, shelf };
+    match options.execute.execute {
+        None => run_work::<S, E, ()>(options, founded, (), out),
+        Some(ExecutorName::Transfers) => run_executed::<S, E, Transfers>(options, founded, out),
+        #[cfg(feature = "evm")]
+        Some(ExecutorName::Evm) => {
+            run_executed::<S, E, prefinal_state::evm::Evm>(options, founded, out)
+        }
+        #[cfg(not(feature = "evm"))]
+        Some(ExecutorName::Evm) => {
+            Err(Failure::bad_input("this build has no EVM: build it with `--features evm`"))
+        }
+    }
+}
+
+/// A committee that is founded, and where it is.
+struct Founded {
+    setup: Arc<Setup>,
+    identities: Vec<Identity>,
+    later: Vec<Plan>,
+    placement: Option<Placement>,
+    shelf: JournalFolder,
+}
+
+fn run_executed<S: NamedScheme, E: NamedEngine, X: NamedExecutor>(
+    options: &Options,
+    founded: Founded,
+    out: Option<Sink>,
+) -> Result<(), Failure> {
+    let site = Site {
+        setup: &founded.setup,
+        quorum: E::QUORUM,
+        tells_proposals: E::TELLS_PROPOSALS,
+        folder: options.journal.clone(),
+        seed: options.committee.seed,
+    };
+    let chain = ExecutedChain::<X>::open(site, options.execute.load)?;
+    run_work::<S, E, _>(options, founded, chain, out)
+}
+
+fn run_work<S: NamedScheme, E: NamedEngine, W: Workload>(
+    options: &Options,
+    founded: Founded,
+    mut work: W,
+    out: Option<Sink>,
+) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .max_blocking_threads(cores())
+        .max_blocking_threads(cores().saturating_add(work.threads()))
         .enable_all()
         .build()
         .map_err(|error| Failure::bad_input(format_args!("no thread pool: {error}")))?;
-    let ledger = runtime.block_on(watch::<S, E>(
-        options,
-        Arc::new(setup),
-        identities,
-        (later, placement, shelf),
-    ))?;
+    let ledger = runtime.block_on(watch::<S, E, W>(options, founded, &mut work))?;
     // Tasks that still sleep are of no interest any more, unless they have a journal to close.
     let patience = options.journal.as_ref().map_or(Duration::ZERO, |_| CLOSING);
     runtime.shutdown_timeout(patience);
     ledger.print_summary();
+    work.print_summary();
     let chronicles = ledger.settle()?;
     let (Some(out), Some(file)) = (out, &options.out) else { return Ok(()) };
     write(&chronicles, out, file)
@@ -198,25 +248,31 @@ fn write(chronicles: &[Chronicle], out: Sink, file: &Path) -> Result<(), Failure
 }
 
 /// Starts everybody and watches until every party has revealed the last slot, or until it is interrupted.
-async fn watch<S: NamedScheme, E: NamedEngine>(
+async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
     options: &Options,
-    setup: Arc<Setup>,
-    identities: Vec<Identity>,
-    (later, placement, shelf): (Vec<Plan>, Option<Placement>, JournalFolder),
+    founded: Founded,
+    work: &mut W,
 ) -> Result<Ledger<S>, Failure> {
+    let Founded { setup, identities, later, placement, shelf } = founded;
     let mut interrupts = Interrupts::listen().map_err(Failure::bad_input)?;
     let parties: Vec<Party> = identities.iter().map(|identity| identity.me).collect();
     let journals = shelf.journals(&parties).map_err(Failure::bad_input)?;
-    let served = Served::open::<S>(&options.http, &setup, (&shelf, journals.used)).await?;
+    let routes = work.routes();
+    let served = Served::open::<S>(&options.http, &setup, (&shelf, journals.used), routes).await?;
     let Journals { of_parties: journals, used } = journals;
     let durable = Durable { shelf, journals, used, archive: served.archive() };
     let mut ledger = Ledger::new(&setup, options.slots(), &later);
-    let mut run = start::<S, E>(setup, identities, (placement, durable), served.time()).await?;
+    let committee = Committee { setup, identities, placement, durable, time: served.time() };
+    let mut run = start::<S, E, W>(committee, work).await?;
     let progress = KeyProgress::new();
     loop {
         let deadline = run.pulse.deadline();
         let next = tokio::select! {
             next = tokio::time::timeout_at(deadline, run.noticed.recv()) => next,
+            Some(told) = run.told.recv() => {
+                work.take(told)?.into_iter().for_each(|line| say!("{line}"));
+                continue;
+            }
             () = interrupts.next() => {
                 progress.finish();
                 say!("interrupted");
@@ -266,6 +322,9 @@ fn shelf(options: &Options, plan: &Plan, later: &[Plan]) -> Result<JournalFolder
         let plans = plans.chars().take(16).collect::<String>();
         committee += &format!(", then {plans} every {every} slots");
     }
+    if let Some(execute) = options.execute.execute {
+        committee += &format!(", executes {execute:?}");
+    }
     if options.http.http.is_some() {
         // A served chain says in its name when its rounds are due.
         committee += &format!(", served each {} s", options.http.period);
@@ -290,20 +349,29 @@ struct Durable {
 }
 
 /// A committee at work.
-struct Run<S: NamedScheme> {
+struct Run<S: NamedScheme, A: ChainApplication> {
     noticed: UnboundedReceiver<PartyEvent<S>>,
+    told: UnboundedReceiver<Told<A>>,
     /// How many jobs of the key generation are done.
     jobs: Arc<AtomicU64>,
     pulse: Pulse,
 }
 
-/// One task per party.
-async fn start<S: NamedScheme, E: NamedEngine>(
+/// A committee that is to run.
+struct Committee {
     setup: Arc<Setup>,
     identities: Vec<Identity>,
-    (placement, durable): (Option<Placement>, Durable),
+    placement: Option<Placement>,
+    durable: Durable,
     time: Time,
-) -> Result<Run<S>, Failure> {
+}
+
+/// One task per party.
+async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
+    committee: Committee,
+    work: &mut W,
+) -> Result<Run<S, W::Application>, Failure> {
+    let Committee { setup, identities, placement, durable, time } = committee;
     let parties = identities.len();
     make_room(parties)?;
     let ends = network::connect_all(&setup, &identities, |from, to| {
@@ -312,10 +380,12 @@ async fn start<S: NamedScheme, E: NamedEngine>(
     .map_err(|error| Failure::bad_input(format_args!("no links on the loopback: {error}")))?;
     let Durable { shelf, journals, used, archive } = durable;
     let (events, noticed) = unbounded_channel();
+    let (tell, told) = unbounded_channel();
     let jobs = Arc::default();
     let shared = Arc::new(PartyContext {
         time,
         events,
+        told: tell,
         shelf,
         archive,
         once: ResultCache::default(),
@@ -323,20 +393,41 @@ async fn start<S: NamedScheme, E: NamedEngine>(
         jobs: Arc::clone(&jobs),
     });
     let identities = identities.into_iter().map(Arc::new);
+    let mut doors: Vec<UnboundedSender<Vec<u8>>> = Vec::new();
     for ((identity, journal), links) in identities.zip(journals).zip(ends) {
         let life = life(used)?;
         let validator = Journaled::open(journal, |records| {
-            let identity = Arc::clone(&identity);
-            Validator::<S, E>::new(&setup, identity, life, records, E::begin)
+            let past = past_life::<E, W>(work, &identity, (life, records))?;
+            Validator::<S, E, _>::with_application(&setup, Arc::clone(&identity), past, E::begin)
         });
         let validator = validator
             .map_err(|error| Failure::bad_input(shared.shelf.unopened(identity.me, error)))?;
-        tokio::spawn(party::run(Arc::clone(&shared), identity, validator, links));
+        let (door, submitted) = unbounded_channel();
+        doors.push(door);
+        let workers = work.workers(identity.me)?;
+        let seat = party::Seat { identity, validator, workers, submitted };
+        tokio::spawn(party::run(Arc::clone(&shared), seat, links));
     }
+    work.start(time, doors);
     // From the last key to the first value, or from one value to the next, there may be so many slots.
     let slots = u32::try_from(setup.lead.saturating_add(SPARE_SLOTS)).unwrap_or(u32::MAX);
     let patience = PATIENCE.saturating_add(setup.pace.period.saturating_mul(slots));
-    Ok(Run { noticed, jobs, pulse: Pulse::new(time.started, parties, patience) })
+    Ok(Run { noticed, told, jobs, pulse: Pulse::new(time.started, parties, patience) })
+}
+
+/// What is left of a party, with its application continued.
+fn past_life<E: NamedEngine, W: Workload>(
+    work: &W,
+    identity: &Identity,
+    (life, records): (Life, Vec<RecordOf<E, W::Application>>),
+) -> Result<PastLife<E, W::Application>, StartError> {
+    let own = records.iter().filter_map(|record| match record {
+        Record::Application(record) => Some(record.clone()),
+        _ => None,
+    });
+    let application = work.application(identity.me, own.collect());
+    let application = application.map_err(StartError::Application)?;
+    Ok(PastLife { life, records, application })
 }
 
 fn cores() -> usize {

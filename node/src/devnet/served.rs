@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
+use axum::Router;
 use tokio::time::Instant as Clock;
 
 use crate::archive::Archive;
@@ -41,6 +42,7 @@ impl Served {
         options: &HttpOptions,
         setup: &Setup,
         (shelf, used): (&JournalFolder, bool),
+        routes: Option<Router>,
     ) -> Result<Self, Failure> {
         let Some(address) = options.http else {
             let time = Time { started: Clock::now(), before: Duration::ZERO };
@@ -55,8 +57,13 @@ impl Served {
         let (period, time) = (options.period, Self::time_since(start));
         let board = Arc::new(Board::new(start, period, *setup.context.chain.as_bytes()));
         board.describe(&setup.keygen);
-        let server =
-            Server::open(address, page.as_deref(), Arc::clone(&board), &options.limits).await?;
+        let (page_folder, shown) = (page.as_deref(), Arc::clone(&board));
+        let server = match routes {
+            Some(routes) => {
+                Server::open_with(address, page_folder, routes, shown, &options.limits).await?
+            }
+            None => Server::open(address, page_folder, shown, &options.limits).await?,
+        };
         let address = server.address().map_err(Failure::bad_input)?;
         let shows = if page.is_some() { "shows the slots, and " } else { "" };
         say!(

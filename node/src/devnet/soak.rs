@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant as Clock;
 
 use super::ledger::Ledger;
-use super::{Durable, start};
+use super::{Committee, Durable, start};
 use crate::http::{Board, genesis};
 use crate::journal::JournalFolder;
 use crate::party::Time;
@@ -35,7 +35,9 @@ pub async fn run<S: NamedScheme, E: NamedEngine>(
     let time = Time { started: Clock::now(), before: Duration::ZERO };
     let board = Board::new(genesis().0, NonZeroU32::MIN, *setup.context.chain.as_bytes());
     let mut ledger = Ledger::new(&setup, None, &[]);
-    let mut committee = start::<S, E>(Arc::new(setup), identities, (None, durable), time).await?;
+    let setup = Arc::new(setup);
+    let committee = Committee { setup, identities, placement: None, durable, time };
+    let mut committee = start::<S, E, ()>(committee, &mut ()).await?;
     let mut slots = 0_u64;
     while let Some(noticed) = committee.noticed.recv().await {
         match &noticed.event {

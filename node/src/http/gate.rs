@@ -60,22 +60,31 @@ impl Rates {
     }
 }
 
+/// What every request passes.
+pub(super) struct Gate {
+    pub(super) rates: Rates,
+    /// Whether there are routes that take a body, which they bound themselves.
+    pub(super) takes_bodies: bool,
+}
+
 /// Anybody's page may read what is public, so every answer says that it may.
 pub(super) async fn guard(
-    State(rates): State<Arc<Rates>>,
+    State(gate): State<Arc<Gate>>,
     Extension(pass): Extension<Arc<Pass>>,
     request: Request,
     next: Next,
 ) -> Response {
     let _busy = pass.busy();
-    let mut response = if !rates.admits(pass.sender(), Instant::now()) {
+    let takes_body = gate.takes_bodies && request.method() == Method::POST;
+    let mut response = if !gate.rates.admits(pass.sender(), Instant::now()) {
         let refusal = plain(StatusCode::TOO_MANY_REQUESTS, "too many requests");
         ([(RETRY_AFTER, "1")], refusal).into_response()
-    } else if !request.body().is_end_stream() {
+    } else if !takes_body && !request.body().is_end_stream() {
         plain(StatusCode::PAYLOAD_TOO_LARGE, "no request has a body here")
     } else if request.method() == Method::OPTIONS {
+        let methods = if gate.takes_bodies { "GET, HEAD, POST" } else { "GET, HEAD" };
         let allowed =
-            [(ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD"), (ACCESS_CONTROL_ALLOW_HEADERS, "*")];
+            [(ACCESS_CONTROL_ALLOW_METHODS, methods), (ACCESS_CONTROL_ALLOW_HEADERS, "*")];
         (StatusCode::NO_CONTENT, allowed).into_response()
     } else {
         next.run(request).await

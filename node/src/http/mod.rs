@@ -19,6 +19,7 @@
 //! | `/ping`                                                   | drand's relay: somebody is here      |
 //! | `/events`                                                 | a stream of values, for pages        |
 //! | `/committee`                                              | who shares the key, for pages        |
+//! | `/transactions`, `/accounts`                              | wallets, if blocks are executed ([`transactions`]) |
 //! | anything else                                             | a file of the page, if there is one  |
 //!
 //! A client that asks for the next round waits for it. While the key is made, paths that name the chain
@@ -45,7 +46,7 @@
 //! | requests              |             | 50 a second, 200 at once | that for each connection | 429    |
 //! | a connection's life   | an hour     |              |                      | closed                 |
 //! | a request's head      | 16 KiB, 64 headers, 10 seconds, also between two | | | 431, or closed         |
-//! | a request's body      | none        |              |                      | 413                    |
+//! | a request's body      | none, but a transaction where blocks are executed | | | 413               |
 //! | what a follower has not read | 256 values |        |                      | closed                 |
 //! | rounds kept           | the newest 100 000 |       |                      | 404                    |
 //!
@@ -68,6 +69,7 @@ mod events;
 mod gate;
 mod page;
 mod rounds;
+pub mod transactions;
 
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -86,7 +88,7 @@ use tokio::net::{TcpListener, TcpStream};
 pub use self::board::{Board, PathWaits, SlotReport, genesis};
 use self::doors::Doors;
 pub use self::doors::Limits;
-use self::gate::Rates;
+use self::gate::{Gate, Rates};
 use self::page::Page;
 use prefinal_lab::Failure;
 
@@ -154,7 +156,22 @@ impl Server {
         limits: &Limits,
     ) -> Result<Self, Failure> {
         let page = page.map_or_else(|| Ok(Page::default()), Page::read)?;
-        Self::bind(address, (page, Router::new()), board, limits).await
+        Self::bind(address, (page, Router::new(), false), board, limits).await
+    }
+
+    /// As [`Self::open`], with routes of which some take bodies.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_with(
+        address: SocketAddr,
+        page: Option<&std::path::Path>,
+        routes: Router,
+        board: Arc<Board>,
+        limits: &Limits,
+    ) -> Result<Self, Failure> {
+        let page = page.map_or_else(|| Ok(Page::default()), Page::read)?;
+        Self::bind(address, (page, routes, true), board, limits).await
     }
 
     /// Takes the address; besides values it serves other routes, and no page.
@@ -167,12 +184,12 @@ impl Server {
         board: Arc<Board>,
         limits: &Limits,
     ) -> Result<Self, Failure> {
-        Self::bind(address, (Page::default(), routes), board, limits).await
+        Self::bind(address, (Page::default(), routes, false), board, limits).await
     }
 
     async fn bind(
         address: SocketAddr,
-        (page, routes): (Page, Router),
+        (page, routes, takes_bodies): (Page, Router, bool),
         board: Arc<Board>,
         limits: &Limits,
     ) -> Result<Self, Failure> {
@@ -184,14 +201,14 @@ impl Server {
             let page = Arc::clone(&page);
             async move { page.file(&method, &uri, &headers) }
         };
-        let rates = Arc::new(Rates::new(limits));
+        let gate = Arc::new(Gate { rates: Rates::new(limits), takes_bodies });
         let router = drand::routes()
             .merge(events::routes())
             .merge(committee::routes())
             .with_state(board)
             .merge(routes)
             .fallback(files)
-            .layer(middleware::from_fn_with_state(rates, gate::guard));
+            .layer(middleware::from_fn_with_state(gate, gate::guard));
         Ok(Self { listener, router, doors: Doors::new(*limits) })
     }
 

@@ -33,6 +33,7 @@ mod tests;
 
 use self::network::{Ends, Incoming, Outbox};
 use crate::archive::Archive;
+use crate::execution::Told;
 use crate::journal::{FolderError, JournalFolder, JournaledValidator};
 use prefinal_engine::{Engine, Work};
 use prefinal_lab::cache::ResultCache;
@@ -41,7 +42,7 @@ use prefinal_registry::NamedScheme;
 use prefinal_validator::keygen::Progress;
 use prefinal_validator::participant;
 use prefinal_validator::setup::Identity;
-use prefinal_validator::{Effect, Event, Input, Job, Message, Verdict};
+use prefinal_validator::{ChainApplication, Effect, Event, Input, Job, Message, Verdict};
 
 /// An event of one party's validator, and when it happened.
 pub struct PartyEvent<S: NamedScheme> {
@@ -54,11 +55,13 @@ pub struct PartyEvent<S: NamedScheme> {
 }
 
 /// What the tasks of all parties share.
-pub struct PartyContext<S: NamedScheme> {
+pub struct PartyContext<S: NamedScheme, A: ChainApplication> {
     /// The parties' clock.
     pub time: Time,
     /// Where parties tell what they notice.
     pub events: UnboundedSender<PartyEvent<S>>,
+    /// Where their applications tell.
+    pub told: UnboundedSender<Told<A>>,
     /// Where the journals are, for what is said of them when they fail.
     pub shelf: JournalFolder,
     /// Where values are kept, if the chain is served and durable.
@@ -81,7 +84,9 @@ pub struct Time {
 }
 
 impl Time {
-    fn now(self) -> Instant {
+    /// The time on the clock.
+    #[must_use]
+    pub fn now(self) -> Instant {
         Instant::at(self.before.saturating_add(self.started.elapsed()))
     }
 
@@ -90,41 +95,60 @@ impl Time {
     }
 }
 
-struct Task<S: NamedScheme, E: Engine> {
-    shared: Arc<PartyContext<S>>,
+/// A party that is to run.
+pub struct Seat<S: NamedScheme, E: Engine, A: ChainApplication> {
+    /// The party's secrets.
+    pub identity: Arc<Identity>,
+    /// Its validator.
+    pub validator: JournaledValidator<S, E, A>,
+    /// What runs its application's jobs.
+    pub workers: A::Workers,
+    /// Transactions of the chain that are given to it.
+    pub submitted: UnboundedReceiver<Vec<u8>>,
+}
+
+struct Task<S: NamedScheme, E: Engine, A: ChainApplication> {
+    shared: Arc<PartyContext<S, A>>,
     identity: Arc<Identity>,
-    validator: JournaledValidator<S, E>,
+    validator: JournaledValidator<S, E, A>,
+    workers: A::Workers,
     outbox: Outbox,
-    verdicts: UnboundedSender<Verdict<S, E::Verdict>>,
+    verdicts: UnboundedSender<Verdict<S, E::Verdict, A>>,
     /// How many epochs have enough dealings that count for this party.
     qualified: Arc<AtomicU64>,
 }
 
 /// A party's links.
-pub type Links<S, E> = Ends<Message<S, <E as Engine>::Message>>;
+pub type Links<S, E, A> =
+    Ends<Message<S, <E as Engine>::Message, <A as ChainApplication>::Channels>>;
+
+/// What the links hand to a party with this scheme, engine and application.
+type IncomingOf<S, E, A> =
+    Incoming<Message<S, <E as Engine>::Message, <A as ChainApplication>::Channels>>;
 
 /// Runs a party until its inbox closes, its journal fails or the task is dropped.
-pub async fn run<S: NamedScheme, E: NamedEngine>(
-    shared: Arc<PartyContext<S>>,
-    identity: Arc<Identity>,
-    validator: JournaledValidator<S, E>,
-    links: Links<S, E>,
+pub async fn run<S: NamedScheme, E: NamedEngine, A: ChainApplication>(
+    shared: Arc<PartyContext<S, A>>,
+    seat: Seat<S, E, A>,
+    links: Links<S, E, A>,
 ) {
     let (verdicts, done) = unbounded_channel();
     let (outbox, inbox) = links;
     let qualified = Arc::default();
-    let mut task = Task { shared, identity, validator, outbox, verdicts, qualified };
-    if let Err(failed) = task.live(inbox, done).await {
+    let Seat { identity, validator, workers, submitted } = seat;
+    let mut task = Task { shared, identity, validator, workers, outbox, verdicts, qualified };
+    if let Err(failed) = task.live(inbox, done, submitted).await {
         // What it says from here on could be forgotten, so it says nothing.
         task.note(Event::Refused(failed.to_string()));
     }
 }
 
-impl<S: NamedScheme, E: Engine> Task<S, E> {
+impl<S: NamedScheme, E: Engine, A: ChainApplication> Task<S, E, A> {
     async fn live(
         &mut self,
-        mut inbox: Receiver<Incoming<Message<S, E::Message>>>,
-        mut done: UnboundedReceiver<Verdict<S, E::Verdict>>,
+        mut inbox: Receiver<IncomingOf<S, E, A>>,
+        mut done: UnboundedReceiver<Verdict<S, E::Verdict, A>>,
+        mut submitted: UnboundedReceiver<Vec<u8>>,
     ) -> Result<(), FolderError> {
         self.take(Input::Start)?;
         loop {
@@ -135,6 +159,7 @@ impl<S: NamedScheme, E: Engine> Task<S, E> {
                     None => return Ok(()),
                 },
                 Some(verdict) = done.recv() => self.take(Input::Checked(verdict))?,
+                Some(transaction) = submitted.recv() => self.take(Input::Submit(transaction))?,
                 () = tokio::time::sleep_until(deadline) => self.take(Input::Tick)?,
             }
         }
@@ -152,7 +177,7 @@ impl<S: NamedScheme, E: Engine> Task<S, E> {
         }
     }
 
-    fn receive(&mut self, incoming: Incoming<Message<S, E::Message>>) -> Result<(), FolderError> {
+    fn receive(&mut self, incoming: IncomingOf<S, E, A>) -> Result<(), FolderError> {
         match incoming {
             Incoming::Frame { frame, messages } => {
                 let from = frame.from;
@@ -169,7 +194,7 @@ impl<S: NamedScheme, E: Engine> Task<S, E> {
         }
     }
 
-    fn take(&mut self, input: Input<S, E>) -> Result<(), FolderError> {
+    fn take(&mut self, input: Input<S, E, A>) -> Result<(), FolderError> {
         self.validator.handle(self.now(), input).map_err(|error| self.failed(error))?;
         self.carry_out()
     }
@@ -189,6 +214,11 @@ impl<S: NamedScheme, E: Engine> Task<S, E> {
                     self.keep(&event)?;
                     self.note(event);
                 }
+                Effect::Application(event) => {
+                    let told = Told { by: self.identity.me, at: self.now(), event };
+                    // As with the events.
+                    drop(self.shared.told.send(told));
+                }
             }
         }
         self.outbox.deliver(&letters);
@@ -196,9 +226,9 @@ impl<S: NamedScheme, E: Engine> Task<S, E> {
     }
 
     /// Hands a job to a thread.
-    fn start(&self, job: Job<S, E::Job>) {
+    fn start(&self, job: Job<S, E::Job, A>) {
         let (verdicts, shared) = (self.verdicts.clone(), Arc::clone(&self.shared));
-        let identity = Arc::clone(&self.identity);
+        let (identity, workers) = (Arc::clone(&self.identity), self.workers.clone());
         let dealt_for = match &job {
             Job::Participant(participant::Job::Keygen(setup, job)) if job.is_deal() => {
                 Some(setup.context.epoch.get())
@@ -207,7 +237,7 @@ impl<S: NamedScheme, E: Engine> Task<S, E> {
         };
         let work = move || {
             // The task may have ended; then nobody needs the verdict.
-            drop(verdicts.send(compute(&shared, &identity, &job)));
+            drop(verdicts.send(compute(&shared, &identity, &workers, job)));
         };
         let Some(epoch) = dealt_for else {
             drop(tokio::task::spawn_blocking(work));
@@ -247,15 +277,16 @@ impl<S: NamedScheme, E: Engine> Task<S, E> {
     }
 }
 
-fn compute<S: NamedScheme, J: Work>(
-    shared: &PartyContext<S>,
+fn compute<S: NamedScheme, J: Work, A: ChainApplication>(
+    shared: &PartyContext<S, A>,
     identity: &Identity,
-    job: &Job<S, J>,
-) -> Verdict<S, J::Verdict> {
+    workers: &A::Workers,
+    job: Job<S, J, A>,
+) -> Verdict<S, J::Verdict, A> {
     let Job::Participant(participant::Job::Keygen(setup, job)) = job else {
-        return job.run(identity);
+        return job.run(identity, workers);
     };
-    let verdict = shared.once.run(setup, identity, job);
+    let verdict = shared.once.run(&setup, identity, &job);
     shared.jobs.fetch_add(1, Ordering::Relaxed);
     Verdict::Participant(participant::Verdict::Keygen(setup.context.epoch, verdict))
 }

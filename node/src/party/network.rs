@@ -27,6 +27,7 @@ use prefinal_net::{
 };
 use prefinal_protocol::Recipient;
 use prefinal_validator::Message;
+use prefinal_validator::extra::ExtraChannels;
 use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::{Identity, Setup};
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender};
@@ -64,13 +65,13 @@ pub trait WireMessage: BorshSerialize + BorshDeserialize + Clone + Send + Sync +
     fn stream(&self) -> StreamId;
 }
 
-impl<S: KeyedScheme, M> WireMessage for Message<S, M>
+impl<S: KeyedScheme, M, L: ExtraChannels> WireMessage for Message<S, M, L>
 where
     Self: BorshSerialize + BorshDeserialize + Clone + Send + Sync + 'static,
 {
     fn stream(&self) -> StreamId {
         match self {
-            Self::Beacon(..) => BEACON,
+            Self::Beacon(..) | Self::Beside(_) => BEACON,
             Self::Engine(..) | Self::Ask { .. } | Self::Final { .. } => CONSENSUS,
         }
     }

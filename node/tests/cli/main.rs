@@ -7,6 +7,7 @@
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod epochs;
+mod execution;
 mod journal;
 mod terminal;
 mod verify;

@@ -15,6 +15,7 @@ mod content;
 mod devnet;
 mod durable;
 mod endpoints;
+mod execution;
 mod limits;
 #[cfg(unix)]
 mod page;

@@ -260,7 +260,7 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
         let from = self.party(step.seat());
         match message {
             Message::Beacon(epoch, message) => self.note_beacon(from, *epoch, message, step),
-            Message::Ask { .. } | Message::Final { .. } => {}
+            Message::Beside(_) | Message::Ask { .. } | Message::Final { .. } => {}
             Message::Engine(epoch, message) => {
                 if let Some(Knowledge { engines, .. }) = &mut self.knowledge {
                     E::see(engines.entry(*epoch).or_default(), from, message);
@@ -293,7 +293,7 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
 const fn epoch_of<S: Priced, E: Subject>(message: &MessageOf<S, E>) -> Option<EpochId> {
     match message {
         Message::Engine(epoch, _) | Message::Beacon(epoch, _) => Some(*epoch),
-        Message::Ask { .. } | Message::Final { .. } => None,
+        Message::Beside(_) | Message::Ask { .. } | Message::Final { .. } => None,
     }
 }
 
@@ -382,6 +382,7 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
                 }
                 Observation::told(event).into_iter().for_each(|seen| step.note(seen));
             }
+            Effect::Application(never) => match never {},
         }
     }
 
@@ -409,6 +410,7 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
                 }
                 OneOf::Rest(never) => match *never {},
             },
+            Job::Application(never) => match never {},
         }
     }
 }

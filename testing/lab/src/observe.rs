@@ -171,7 +171,9 @@ fn received<S: Priced>(message: &MessageOf<S>) -> Option<What> {
             let (kind, slot) = Jolteon::kind(message)?;
             Some((kind, slot.get(), None))
         }
-        Message::Beacon(..) | Message::Ask { .. } | Message::Final { .. } => None,
+        Message::Beacon(..) | Message::Beside(_) | Message::Ask { .. } | Message::Final { .. } => {
+            None
+        }
     }
 }
 

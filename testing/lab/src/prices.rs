@@ -95,7 +95,10 @@ impl Bill<'_> {
             Message::Beacon(_, ::prefinal_beacon::Message::Partial { .. }) => {
                 self.partial_out::<S>(sender)
             }
-            Message::Beacon(..) | Message::Ask { .. } | Message::Final { .. } => Duration::ZERO,
+            Message::Beacon(..)
+            | Message::Beside(_)
+            | Message::Ask { .. }
+            | Message::Final { .. } => Duration::ZERO,
         }
     }
 

@@ -164,11 +164,6 @@ impl Member {
     }
 
     fn engine(&mut self, input: jolteon::Input) {
-        if let jolteon::Input::Received { message: jolteon::Message::Proposal(proposal), .. } =
-            &input
-        {
-            self.proposed(&proposal.block.clone());
-        }
         Machine::handle(&mut self.engine, self.now, input);
         while let Some(output) = Machine::poll(&mut self.engine) {
             match output.split(Kept::Engine) {
@@ -181,11 +176,9 @@ impl Member {
     fn engine_wants(&mut self, effect: jolteon::Effect) {
         match effect {
             jolteon::Effect::Send { to, message } => {
-                if let jolteon::Message::Proposal(proposal) = &message {
-                    self.proposed(&proposal.block);
-                }
                 self.out(Wants::Send(to, Message::Engine(message)));
             }
+            jolteon::Effect::Proposed { block } => self.proposed(&block),
             jolteon::Effect::Check(job) => self.out(Wants::Run(Box::new(Job::Engine(job)))),
             jolteon::Effect::Prefinalized { round, block } => {
                 let (slot, block) = (Slot::new(round.get()), BlockId::new(block.to_bytes()));

@@ -1,8 +1,9 @@
 //! Executing a block of EVM transactions, head and tail.
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use prefinal_execution::{Block, Execution, Executor, Header, Part, Randomness};
+use prefinal_execution::{Block, Execution, Executor, Header, Height, Part, Randomness};
 use prefinal_protocol::ChainId;
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
@@ -15,7 +16,7 @@ use revm::{ExecuteEvm, MainBuilder};
 
 use super::envelope::{Envelope, SignedEnvelope, Target, address_of};
 use super::guard::{Guard, GuardedContext, install};
-use super::ledger::{Ledger, account_key};
+use super::ledger::{EvmAccount, Ledger, account_key};
 use crate::error::StateError;
 use crate::node::Row;
 use crate::proof::{StateKey, TransactionResult};
@@ -107,6 +108,23 @@ pub enum EvmRejection {
     Unfit,
 }
 
+impl fmt::Display for EvmRejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Signature => "the signature is not the sender's for this chain",
+            Self::Expired => "the block is higher than the transaction allows",
+            Self::Nonce { expected } => return write!(f, "the sender's next nonce is {expected}"),
+            Self::GasPrice => "the sender does not pay the price of gas",
+            Self::DeclaredGas => {
+                "it reads the value, and gives less gas than such a transaction must"
+            }
+            Self::BlockGas => "it wants more gas than a block has left",
+            Self::Funds => "the sender has too little for the gas and what is sent along",
+            Self::Unfit => "the EVM does not admit it",
+        })
+    }
+}
+
 /// Executes blocks of EVM transactions.
 #[derive(Clone, Copy, Debug)]
 pub struct Evm {
@@ -129,6 +147,44 @@ impl Evm {
     #[must_use]
     pub const fn new(rules: EvmRules) -> Self {
         Self { rules }
+    }
+
+    /// Why the transaction would be rejected in every block from this height on, on this state; `None` if nothing
+    /// is known against it. A nonce that is ahead is nothing: other transactions of the sender may come first.
+    /// Costs a signature's verification.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn check(
+        &self,
+        view: &View,
+        height: Height,
+        signed: &SignedEnvelope,
+    ) -> Result<Option<EvmRejection>, StateError> {
+        let envelope = signed.envelope();
+        if signatures::verify(&[signed.claim(self.rules.chain)]).iter().any(Result::is_err) {
+            return Ok(Some(EvmRejection::Signature));
+        }
+        let row = view.get(&account_key(&address_of(&envelope.key)))?;
+        let account = EvmAccount::from_row(row.as_deref())?;
+        let expected = account.map_or(0, |account| account.nonce);
+        let balance = account.map_or(U256::ZERO, |account| account.balance);
+        let wants = self.price_of(envelope.gas_limit).saturating_add(envelope.value);
+        let nonce = envelope.nonce.get();
+        Ok(if height > envelope.expires {
+            Some(EvmRejection::Expired)
+        } else if nonce < expected {
+            Some(EvmRejection::Nonce { expected })
+        } else if envelope.most_gas_price < self.rules.gas_price {
+            Some(EvmRejection::GasPrice)
+        } else if envelope.declares && envelope.gas_limit < self.rules.declared_gas {
+            Some(EvmRejection::DeclaredGas)
+        } else if envelope.gas_limit > self.rules.block_gas {
+            Some(EvmRejection::BlockGas)
+        } else {
+            // Before it is executed, somebody may pay the sender.
+            (nonce == expected && balance < wants).then_some(EvmRejection::Funds)
+        })
     }
 
     fn run(

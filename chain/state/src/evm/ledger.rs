@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use revm::Database;
 use revm::database_interface::DBErrorMarker;
-use revm::primitives::{Address, B256, KECCAK_EMPTY, StorageKey, StorageValue, U256};
+use revm::primitives::{Address, B256, KECCAK_EMPTY, StorageKey, StorageValue, U256, keccak256};
 use revm::state::{AccountInfo, Bytecode, EvmState};
 
 use crate::error::StateError;
@@ -62,6 +62,14 @@ pub fn genesis_rows(balances: &BTreeMap<Address, U256>) -> BTreeMap<StateKey, Ro
         (account_key(address), account.to_row())
     });
     rows.collect()
+}
+
+/// The rows of a genesis in which an address has this code, and no money.
+#[must_use]
+pub fn contract_rows(address: &Address, code: &[u8]) -> BTreeMap<StateKey, Row> {
+    let code_hash = keccak256(code);
+    let account = EvmAccount { nonce: 1, balance: U256::ZERO, code_hash };
+    [(account_key(address), account.to_row()), (code_key(&code_hash), code.into())].into()
 }
 
 impl EvmAccount {

@@ -42,6 +42,6 @@ pub use self::envelope::{
 };
 pub use self::execute::{Evm, EvmDraft, EvmReceipt, EvmRejection, EvmRules, LogEntry};
 pub use self::ledger::{
-    EvmAccount, account_key, code_key, evm_burnt_key, genesis_rows, storage_key,
+    EvmAccount, account_key, code_key, contract_rows, evm_burnt_key, genesis_rows, storage_key,
 };
 pub use revm::primitives::{Address, B256, Bytes, U256};

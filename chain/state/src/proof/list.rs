@@ -40,6 +40,12 @@ impl ListRoot {
         Self::with_length(count, &top(items))
     }
 
+    /// A root by its 32 bytes, as a block's [`Roots`](prefinal_execution::Roots) have it.
+    #[must_use]
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     fn with_length(count: u32, top: &[u8; 32]) -> Self {
         Self(sha256(&[&[2], &count.to_be_bytes(), top]))
     }

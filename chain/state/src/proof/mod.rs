@@ -14,6 +14,7 @@ mod row;
 
 use alloc::vec::Vec;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use sha2::{Digest, Sha256};
 
 pub use self::list::{ListProof, ListRoot};
@@ -22,7 +23,7 @@ pub(crate) use self::row::{EMPTY, inner_hash, leaf_hash};
 pub use self::row::{PathEnd, StateKey, StateProof, StateRoot};
 
 /// What became of a transaction.
-#[derive(Clone, Debug, PartialEq, Eq, borsh::BorshSerialize, borsh::BorshDeserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct TransactionResult {
     /// The hash of the transaction.
     pub transaction: [u8; 32],

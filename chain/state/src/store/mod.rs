@@ -32,8 +32,8 @@ use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_execution::{
-    Block, BlockId, Committed, Execution, Executor, Header, Height, Recovered, StateCertificate,
-    Store, Transaction,
+    Block, BlockId, Committed, Execution, Executor, Header, Height, Recovered, Roots,
+    StateCertificate, Store, Transaction,
 };
 use redb::TableDefinition;
 
@@ -94,6 +94,15 @@ pub struct StateStore<X, C> {
     kinds: PhantomData<fn() -> (X, C)>,
 }
 
+/// A committed block without its transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredBlock {
+    /// Its place in the chain.
+    pub header: Header,
+    /// Its results.
+    pub roots: Roots,
+}
+
 /// What became of a transaction of a committed block, and what shows it under the receipts' root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProvenResult {
@@ -127,6 +136,17 @@ where
         let row = row.ok_or(StateError::NoVersion { height })?;
         let snapshot = self.shared.snapshot_at(row.header.id, row.root)?;
         Ok(View::committed(Arc::clone(&self.shared), snapshot))
+    }
+
+    /// The committed block at this height.
+    ///
+    /// # Errors
+    /// If the height is pruned or not committed yet, or if the file cannot be read.
+    pub fn block(&self, height: Height) -> Result<StoredBlock, StateError> {
+        let place = self.committed_place(height)?;
+        let row = rows::block(&self.shared.database, place)?;
+        let row = row.ok_or(StateError::NoVersion { height })?;
+        Ok(StoredBlock { header: row.header, roots: row.roots })
     }
 
     /// The certificate of the committed block at this height; the genesis has none.

@@ -1,5 +1,6 @@
 //! Executing a block of transfers, head and tail.
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_execution::{Block, Execution, Executor, Height, Part, Randomness};
@@ -51,6 +52,19 @@ pub enum Rejection {
     },
 }
 
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signature => f.write_str("the signature is not the sender's for this chain"),
+            Self::Expired => f.write_str("the block is higher than the transfer allows"),
+            Self::Nonce { expected } => write!(f, "the sender's next nonce is {}", expected.get()),
+            Self::Fee { balance } => {
+                write!(f, "the sender has {}, too little for the fee", balance.get())
+            }
+        }
+    }
+}
+
 /// Executes blocks of transfers, for one chain.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfers {
@@ -70,6 +84,35 @@ impl Transfers {
     #[must_use]
     pub const fn new(chain: ChainId) -> Self {
         Self { chain }
+    }
+
+    /// Why the transfer would be rejected in every block from this height on, on this state; `None` if nothing is
+    /// known against it. A nonce that is ahead is nothing: other transfers of the sender may come first. Costs a
+    /// signature's verification.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn check(
+        &self,
+        view: &View,
+        height: Height,
+        signed: &SignedTransfer,
+    ) -> Result<Option<Rejection>, StateError> {
+        let Transfer { sender, nonce, expires, fee, .. } = *signed.transfer();
+        if signatures::verify(&[signed.claim(self.chain)]).iter().any(Result::is_err) {
+            return Ok(Some(Rejection::Signature));
+        }
+        if height > expires {
+            return Ok(Some(Rejection::Expired));
+        }
+        let Account { balance, nonce: expected } =
+            Account::from_row(view.get(&sender.key())?.as_deref())?;
+        if nonce < expected {
+            return Ok(Some(Rejection::Nonce { expected }));
+        }
+        // Before it is executed, somebody may pay the sender.
+        let is_poor = nonce == expected && balance.minus(fee).is_none();
+        Ok(is_poor.then_some(Rejection::Fee { balance }))
     }
 
     fn run(

@@ -97,10 +97,12 @@ pub enum Act<E: Engine> {
 }
 
 impl<E: Engine> Actor<E> {
-    fn act(&mut self, effect: Effect<E>) -> Act<E> {
-        Act::Tell(match effect {
-            Effect::Send { to, message } => return Act::Send(to, message),
-            Effect::Run(job) => return Act::Run(job),
+    /// `None` for what no law is about: who works on a proposal early loses at most the work.
+    fn act(&mut self, effect: Effect<E>) -> Option<Act<E>> {
+        Some(Act::Tell(match effect {
+            Effect::Send { to, message } => return Some(Act::Send(to, message)),
+            Effect::Run(job) => return Some(Act::Run(job)),
+            Effect::Proposed { .. } => return None,
             Effect::Prefinalized { slot, view, value } => {
                 let partial = Partial { party: self.me, slot, view, value };
                 Event::Prefinalized { partial, carriage: self.offer(&partial) }
@@ -110,7 +112,7 @@ impl<E: Engine> Actor<E> {
             Effect::Abandoned { view } => Event::Abandoned { view },
             Effect::Accused { party, fault } => Event::Accused { party, fault },
             Effect::Refused(why) => Event::Refused(why),
-        })
+        }))
     }
 
     fn offer(&mut self, partial: &Partial) -> OfferOutcome {
@@ -138,11 +140,16 @@ impl<E: Engine> Machine for Actor<E> {
         if let Some(event) = self.first.pop_front() {
             return Some(Output::Do(Act::Tell(event)));
         }
-        Some(match self.engine.as_mut()?.poll()? {
-            Output::Keep(record) => Output::Keep(record),
-            Output::Note(record) => Output::Note(record),
-            Output::Do(effect) => Output::Do(self.act(effect)),
-        })
+        loop {
+            return Some(match self.engine.as_mut()?.poll()? {
+                Output::Keep(record) => Output::Keep(record),
+                Output::Note(record) => Output::Note(record),
+                Output::Do(effect) => match self.act(effect) {
+                    Some(act) => Output::Do(act),
+                    None => continue,
+                },
+            });
+        }
     }
 
     fn wake_at(&self) -> Option<Instant> {

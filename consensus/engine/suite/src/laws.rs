@@ -303,7 +303,8 @@ pub fn strangers_are_not_believed<S: Sample>(sample: &S) -> Verdict {
                         continue;
                     }
                     Some(
-                        Effect::Prefinalized { .. }
+                        Effect::Proposed { .. }
+                        | Effect::Prefinalized { .. }
                         | Effect::Finalized { .. }
                         | Effect::Carried { .. }
                         | Effect::Abandoned { .. },

@@ -29,6 +29,7 @@ pub(super) type Rule = Box<dyn FnMut(u32, u32, Message) -> Vec<Message>>;
 #[derive(Default)]
 pub(super) struct Log {
     pub(super) finalized: BTreeMap<Round, (Instant, Option<Block>)>,
+    pub(super) proposed: BTreeMap<Round, (Instant, BlockId)>,
     pub(super) prefinalized: BTreeMap<Round, (Instant, BlockId)>,
     pub(super) accused: Vec<(Party, Fault)>,
     pub(super) said: BTreeMap<(Stage, Round), BlockId>,
@@ -171,6 +172,10 @@ impl Net {
                 let first = self.table.now();
                 log.finalized.entry(round).or_insert((first, block));
             }
+            Output::Do(Effect::Proposed { block }) => {
+                let first = (self.table.now(), block.id(self.committee.context()));
+                log.proposed.entry(block.round()).or_insert(first);
+            }
             Output::Do(Effect::Abandoned { .. }) => {}
             Output::Do(Effect::Accuse { party, fault }) => log.accused.push((party, fault)),
         }
@@ -228,7 +233,7 @@ impl Net {
                 let before = log.finalized.contains_key(&round.earlier(1));
                 assert!(round.get() == 1 || before, "seed {seed}: a gap before {round}");
             }
-            Output::Do(Effect::Check(_)) | Output::Do(Effect::Accuse { .. }) => {}
+            Output::Do(Effect::Proposed { .. } | Effect::Check(_) | Effect::Accuse { .. }) => {}
         }
     }
 

@@ -14,14 +14,19 @@ const EQUAL_4: [u128; 4] = [1; 4];
 const EQUAL_7: [u128; 7] = [1; 7];
 
 #[test]
-fn a_block_is_prefinalized_after_two_delays_and_final_after_three() {
+fn a_block_is_told_after_a_delay_prefinalized_after_two_and_final_after_three() {
     for stakes in [&EQUAL_4[..], &EQUAL_7[..], &[40, 25, 20, 15]] {
         let mut net = Net::new(stakes, 0, constant(ms(10))).start();
         net.run_for(ms(300));
         for log in &net.logs {
+            // Each party leads sometimes, and has its own block at once.
+            let told = |number: u64| log.proposed[&round(number)];
+            assert!((1..=13).any(|number| told(number).0 == at((number - 1) * 20 + 10)));
             for number in 1..=13 {
                 let proposed = (number - 1) * 20;
+                assert!([at(proposed), at(proposed + 10)].contains(&told(number).0));
                 let (prefinalized, block) = log.prefinalized[&round(number)];
+                assert_eq!(told(number).1, block);
                 let (finalized, of) = &log.finalized[&round(number)];
                 assert_eq!(prefinalized, at(proposed + 20));
                 assert_eq!(*finalized, at(proposed + 30));

@@ -56,7 +56,10 @@ impl<S: KeyedScheme, T: 'static> Envelope<T> for Arc<Message<S, T>> {
     fn engine(&self) -> Option<(EpochId, &T)> {
         match &**self {
             Message::Engine(epoch, message) => Some((*epoch, message)),
-            Message::Beacon(..) | Message::Ask { .. } | Message::Final { .. } => None,
+            Message::Beacon(..)
+            | Message::Beside(_)
+            | Message::Ask { .. }
+            | Message::Final { .. } => None,
         }
     }
 

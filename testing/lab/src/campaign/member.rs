@@ -183,7 +183,9 @@ impl<E: Engine, S: Scheme> Member<E, S> {
                 return self.beacon.handle(now, ::prefinal_beacon::Input::Abandoned { view });
             }
             prefinal_engine::Effect::Accused { party, fault } => Effect::Accused(party, fault),
-            prefinal_engine::Effect::Refused(_) => return,
+            prefinal_engine::Effect::Proposed { .. } | prefinal_engine::Effect::Refused(_) => {
+                return;
+            }
         });
     }
 

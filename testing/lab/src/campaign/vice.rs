@@ -114,14 +114,17 @@ impl<S: KeyedScheme, T: Junk> Mail<S> for Arc<Message<S, T>> {
     fn beacon(&self) -> Option<&::prefinal_beacon::Message<S>> {
         match &**self {
             Message::Beacon(_, message) => Some(message),
-            Message::Engine(..) | Message::Ask { .. } | Message::Final { .. } => None,
+            Message::Engine(..)
+            | Message::Beside(_)
+            | Message::Ask { .. }
+            | Message::Final { .. } => None,
         }
     }
 
     fn epoch(&self) -> EpochId {
         match **self {
             Message::Beacon(epoch, _) | Message::Engine(epoch, _) => epoch,
-            Message::Ask { .. } | Message::Final { .. } => FIRST,
+            Message::Beside(_) | Message::Ask { .. } | Message::Final { .. } => FIRST,
         }
     }
 

@@ -166,7 +166,7 @@ fn wait_in_delays<S: Priced, E: Subject>(
                 match &*letter.message {
                     Message::Engine(_, message) => E::is_last_vote(message),
                     Message::Beacon(..) => true,
-                    Message::Ask { .. } | Message::Final { .. } => false,
+                    Message::Beside(_) | Message::Ask { .. } | Message::Final { .. } => false,
                 }
             });
         simulation.rule(*seat, rule).map_err(Failure::bad_input)?;

@@ -64,6 +64,7 @@ fn translated<E: Launch, const G: bool>(effect: Effect<E>) -> Effect<Broken<E, G
     match effect {
         Effect::Send { to, message } => Effect::Send { to, message },
         Effect::Run(job) => Effect::Run(job),
+        Effect::Proposed { slot, parent, block } => Effect::Proposed { slot, parent, block },
         Effect::Prefinalized { slot, view, value } => Effect::Prefinalized { slot, view, value },
         Effect::Carried { from, partial } => Effect::Carried { from, partial },
         Effect::Finalized { slot, block } => Effect::Finalized { slot, block },

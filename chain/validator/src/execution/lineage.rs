@@ -1,0 +1,136 @@
+//! Blocks of an engine, in the words of the pipeline: heights without gaps, from the first slot that channels have
+//! outputs in.
+//!
+//! Slots before it are those of the first key generation. Blocks that come before this slot is known wait. What
+//! was ordered gets its height by its place in the order, a proposal by its parent's. Proposals whose parents have
+//! no height yet wait too, at most [`PROPOSALS`] of them.
+use std::collections::BTreeMap;
+
+use prefinal_engine::Block;
+use prefinal_execution::{BlockId, Header, Height};
+use prefinal_protocol::{Slot, Value};
+
+/// Proposals that wait for their parents. Those that find no place are executed when they are ordered.
+const PROPOSALS: usize = 64;
+
+/// The name of the block before the first one that is executed.
+pub const GENESIS: BlockId = BlockId::new([0; 32]);
+
+/// An engine's block with its place in the chain.
+pub(super) struct PlacedBlock {
+    pub(super) header: Header,
+    pub(super) block: Block,
+}
+
+struct Proposal {
+    parent: Value,
+    block: Block,
+}
+
+pub(super) struct Lineage {
+    /// The first slot whose block is executed, once it is known.
+    first: Option<Slot>,
+    /// The last executed block in the order.
+    last: Header,
+    /// The last slot that was reported as final with a block.
+    ordered: Slot,
+    /// Ordered blocks that came before the first slot was known.
+    waiting: BTreeMap<Slot, Block>,
+    /// Places of blocks by their names. The genesis has the name of the block before the first slot too.
+    known: BTreeMap<Value, Header>,
+    proposals: BTreeMap<(Slot, Value), Proposal>,
+}
+
+impl Lineage {
+    pub(super) const fn new() -> Self {
+        let (height, slot) = (Height::GENESIS, Slot::new(0));
+        Self {
+            first: None,
+            last: Header { id: GENESIS, parent: GENESIS, height, slot },
+            ordered: slot,
+            waiting: BTreeMap::new(),
+            known: BTreeMap::new(),
+            proposals: BTreeMap::new(),
+        }
+    }
+
+    /// The place of a block that was proposed or ordered.
+    pub(super) fn header(&self, name: Value) -> Option<Header> {
+        self.known.get(&name).filter(|header| header.id != GENESIS).copied()
+    }
+
+    /// Whether no block was ordered in this slot or a later one.
+    pub(super) fn is_new(&self, slot: Slot) -> bool {
+        slot > self.ordered
+    }
+
+    pub(super) fn proposed(&mut self, slot: Slot, parent: Option<Value>, block: Block) {
+        let is_late = slot <= self.ordered || self.known.contains_key(&block.value);
+        let Some(parent) = parent.filter(|_| !is_late && self.proposals.len() < PROPOSALS) else {
+            return;
+        };
+        self.proposals.insert((slot, block.value), Proposal { parent, block });
+    }
+
+    /// The proposals whose parents have places by now, parents first.
+    pub(super) fn placed_proposals(&mut self) -> Vec<PlacedBlock> {
+        let Some(first) = self.first else { return Vec::new() };
+        let (mut placed, mut waiting) = (Vec::new(), BTreeMap::new());
+        for ((slot, name), proposal) in std::mem::take(&mut self.proposals) {
+            match self.known.get(&proposal.parent).copied().filter(|_| slot >= first) {
+                Some(parent) => {
+                    let header = child(parent, name, slot);
+                    self.known.insert(name, header);
+                    placed.push(PlacedBlock { header, block: proposal.block });
+                }
+                None => drop(waiting.insert((slot, name), proposal)),
+            }
+        }
+        self.proposals = waiting;
+        placed
+    }
+
+    /// The next block in the order, if it is to be executed and its place is known.
+    pub(super) fn ordered(&mut self, slot: Slot, block: Block) -> Option<PlacedBlock> {
+        self.ordered = slot;
+        self.proposals.retain(|(other, _), _| *other > slot);
+        match self.first {
+            Some(first) => self.place(first, slot, block),
+            None => {
+                self.waiting.insert(slot, block);
+                None
+            }
+        }
+    }
+
+    /// The first slot is known: the blocks that have waited, in their order.
+    pub(super) fn begin(&mut self, first: Slot) -> Vec<PlacedBlock> {
+        if self.first.replace(first).is_some() {
+            return Vec::new();
+        }
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        waiting.filter_map(|(slot, block)| self.place(first, slot, block)).collect()
+    }
+
+    fn place(&mut self, first: Slot, slot: Slot, block: Block) -> Option<PlacedBlock> {
+        if slot < first {
+            // Proposals of the first slot name it as their parent.
+            self.known.insert(block.value, self.last);
+            return None;
+        }
+        let header = child(self.last, block.value, slot);
+        self.last = header;
+        self.known.insert(block.value, header);
+        Some(PlacedBlock { header, block })
+    }
+
+    /// Forgets the places of blocks below this height.
+    pub(super) fn forget_below(&mut self, height: Height) {
+        self.known.retain(|_, header| header.height >= height);
+    }
+}
+
+const fn child(parent: Header, name: Value, slot: Slot) -> Header {
+    let id = BlockId::new(name.to_bytes());
+    Header { id, parent: parent.id, height: parent.height.next(), slot }
+}

@@ -1,0 +1,284 @@
+//! `prefinal devnet --execute`: blocks are executed, their states certified and stored, and clients served.
+//!
+//! ```text
+//!  POST /transactions ─┐
+//!                      ├─► door ──► a party's engine ──► PipelineHost ──► events ──► flow: table, door's index
+//!  --load ─────────────┘    ▲                              │
+//!  GET  /transactions/{id} ─┴────────── store of party 0 ◄─┘
+//! ```
+//! | module     | what it does                                                    |
+//! |------------|-----------------------------------------------------------------|
+//! | `executor` | what the devnet needs to know of an executor; `evm`: the EVM    |
+//! | `door`     | takes transactions, says what became of them                    |
+//! | `load`     | submits transactions at a rate                                  |
+//! | `flow`     | when blocks pass their stages, and whether all parties agree    |
+//!
+//! Each party has its state in a file: in the folder of `--journal`, else in one that is gone after the run.
+mod door;
+#[cfg(feature = "evm")]
+mod evm;
+mod executor;
+mod flow;
+mod load;
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use clap::{Args, ValueEnum};
+use prefinal_crypto_core::access::Party;
+use prefinal_engine::Quorum;
+use prefinal_execution::{Config, Limits, Role, Store, Switches};
+use prefinal_lab::Failure;
+use prefinal_protocol::Instant;
+use prefinal_state::{Genesis, StateStore};
+use prefinal_validator::ChainApplication;
+use prefinal_validator::execution::{
+    BlockEvent, GENESIS, PastBlocks, PipelineHost, Record, StateCertificate, Workers,
+};
+use prefinal_validator::setup::Setup;
+use tempfile::TempDir;
+use tokio::sync::mpsc::UnboundedSender;
+
+pub use self::door::{Door, SubmitError};
+pub use self::executor::{Accounts, NamedExecutor};
+use self::flow::Flow;
+use crate::http::transactions;
+use crate::party::Time;
+
+/// What is executed, and how much of it.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct ExecuteOptions {
+    /// Execute the blocks, certify the states that they leave, and keep them in files; with --http take and
+    /// show transactions
+    #[arg(long, value_name = "WHAT", conflicts_with = "epochs")]
+    pub execute: Option<ExecutorName>,
+    /// Submit so many transactions a second
+    #[arg(long, value_name = "TPS", requires = "execute")]
+    pub load: Option<NonZeroU32>,
+}
+
+/// An executor by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExecutorName {
+    /// Payments of 300 bytes between accounts
+    Transfers,
+    /// Calls of a contract that reads the slot's value (build with `--features evm`)
+    Evm,
+}
+
+/// Something that an application told, by whom and when.
+pub struct Told<A: ChainApplication> {
+    /// The party.
+    pub by: Party,
+    /// When, on the parties' clock.
+    pub at: Instant,
+    /// What it told.
+    pub event: A::Event,
+}
+
+/// What a devnet does with its blocks: nothing (`()`), or executing them.
+pub trait Workload: Sized + Send + 'static {
+    /// The application of each party.
+    type Application: ChainApplication;
+
+    /// The application of a party, continued from its records, and what runs its jobs.
+    ///
+    /// # Errors
+    /// If the party cannot go on from what is left of it; described in words.
+    fn application(
+        &self,
+        party: Party,
+        records: Vec<<Self::Application as ChainApplication>::Record>,
+    ) -> Result<Self::Application, String>;
+
+    /// What runs a party's jobs.
+    ///
+    /// # Errors
+    /// If there is no such party.
+    fn workers(
+        &self,
+        party: Party,
+    ) -> Result<<Self::Application as ChainApplication>::Workers, Failure>;
+
+    /// Threads that may wait for disks, beside those that compute.
+    fn threads(&self) -> usize;
+
+    /// What is served besides values.
+    fn routes(&self) -> Option<Router>;
+
+    /// The parties run; transactions go to these.
+    fn start(&mut self, time: Time, parties: Vec<UnboundedSender<Vec<u8>>>);
+
+    /// Takes what a party told; a line to be printed, perhaps.
+    ///
+    /// # Errors
+    /// If parties disagree, or one has stopped.
+    fn take(&mut self, told: Told<Self::Application>) -> Result<Option<String>, Failure>;
+
+    /// Prints what the run showed.
+    fn print_summary(&self);
+}
+
+/// Nothing is executed.
+impl Workload for () {
+    type Application = ();
+
+    fn application(&self, _: Party, _: Vec<()>) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn workers(&self, _: Party) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn threads(&self) -> usize {
+        0
+    }
+
+    fn routes(&self) -> Option<Router> {
+        None
+    }
+
+    fn start(&mut self, _: Time, _: Vec<UnboundedSender<Vec<u8>>>) {}
+
+    fn take(&mut self, told: Told<()>) -> Result<Option<String>, Failure> {
+        match told.event {}
+    }
+
+    fn print_summary(&self) {}
+}
+
+type PartyStore<X> = StateStore<X, StateCertificate>;
+
+/// A devnet's blocks, executed by `X`.
+pub struct ExecutedChain<X: NamedExecutor> {
+    setup: Arc<Setup>,
+    quorum: Quorum,
+    config: Config,
+    executor: Arc<X>,
+    stores: Vec<Arc<Mutex<PartyStore<X>>>>,
+    door: Arc<Door<X>>,
+    flow: Flow<X>,
+    load: Option<NonZeroU32>,
+    accounts: Arc<Accounts>,
+    _temporary: Option<TempDir>,
+}
+
+/// Where and for whom blocks are executed.
+pub struct Site<'a> {
+    /// The committee.
+    pub setup: &'a Arc<Setup>,
+    /// The stake that certifies.
+    pub quorum: Quorum,
+    /// Whether the engine tells proposals.
+    pub tells_proposals: bool,
+    /// The folder of the files, if they outlive the run.
+    pub folder: Option<PathBuf>,
+    /// The seed that accounts are drawn from.
+    pub seed: u64,
+}
+
+impl<X: NamedExecutor> ExecutedChain<X> {
+    /// Opens the parties' stores, or creates them with funded accounts.
+    ///
+    /// # Errors
+    /// If a file is not to be had, or is another chain's.
+    pub fn open(site: Site<'_>, load: Option<NonZeroU32>) -> Result<Self, Failure> {
+        let Site { setup, quorum, tells_proposals, folder, seed } = site;
+        let accounts = Arc::new(Accounts::new(seed, load));
+        let rows = X::genesis(&accounts).map_err(Failure::bad_input)?;
+        let genesis = Genesis { block: GENESIS, rows };
+        let temporary = folder.is_none().then(TempDir::new).transpose();
+        let temporary = temporary.map_err(Failure::bad_input)?;
+        let folder = folder.or_else(|| Some(temporary.as_ref()?.path().to_path_buf()));
+        let folder = folder.unwrap_or_default();
+        let mut stores = Vec::new();
+        for party in 0..setup.members.len() {
+            let file = folder.join(format!("party-{party}.state"));
+            let opened = if file.exists() {
+                PartyStore::<X>::open(&file, &genesis)
+            } else {
+                PartyStore::<X>::create(&file, &genesis)
+            };
+            let store = opened.map_err(|error| crate::output::named(&file, error))?;
+            stores.push(Arc::new(Mutex::new(store)));
+        }
+        let executor = Arc::new(X::new(setup.context.chain));
+        let first = stores.first().map(Arc::clone);
+        let first = first.ok_or_else(|| Failure::bad_input("a committee of nobody"))?;
+        let door = Arc::new(Door::new(setup.context, Arc::clone(&executor), first)?);
+        let config =
+            Config { role: Role::Validator, switches: Switches::ON, limits: Limits::default() };
+        let early = if tells_proposals {
+            "from their proposals on"
+        } else {
+            "once ordered; the engine tells no proposals"
+        };
+        say!("{}: blocks are executed {early}", X::NAME);
+        let (setup, parties) = (Arc::clone(setup), stores.len());
+        let flow = Flow::new(parties, Arc::clone(&door));
+        let _temporary = temporary;
+        Ok(Self { setup, quorum, config, executor, stores, door, flow, load, accounts, _temporary })
+    }
+
+    /// A block that is executed was ordered. What was submitted before could stand in an earlier one, of the
+    /// first key generation, which is not.
+    fn open_door(&self) {
+        if self.door.opened.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        if let Some(rate) = self.load {
+            tokio::spawn(load::submit(Arc::clone(&self.door), Arc::clone(&self.accounts), rate));
+        }
+    }
+
+    fn store(&self, party: Party) -> Option<&Arc<Mutex<PartyStore<X>>>> {
+        self.stores.get(party.index())
+    }
+}
+
+impl<X: NamedExecutor> Workload for ExecutedChain<X> {
+    type Application = PipelineHost<PartyStore<X>>;
+
+    fn application(&self, party: Party, records: Vec<Record>) -> Result<Self::Application, String> {
+        let store = self.store(party).ok_or_else(|| format!("{party} has no store"))?;
+        let recovered = store.lock().unwrap_or_else(PoisonError::into_inner).recover();
+        let recovered = recovered.map_err(|error| error.to_string())?;
+        let past = PastBlocks { recovered, records };
+        PipelineHost::new(&self.setup, self.quorum, self.config, past, X::decoded)
+            .map_err(|error| error.to_string())
+    }
+
+    fn workers(&self, party: Party) -> Result<Workers<PartyStore<X>>, Failure> {
+        let store = self.store(party).map(Arc::clone);
+        let store = store.ok_or_else(|| Failure::bad_input(format_args!("{party}: no store")))?;
+        Ok(Workers { executor: Arc::clone(&self.executor), store })
+    }
+
+    fn threads(&self) -> usize {
+        self.stores.len()
+    }
+
+    fn routes(&self) -> Option<Router> {
+        let door: Arc<dyn transactions::Ledger> = Arc::<Door<X>>::clone(&self.door);
+        Some(transactions::routes(door))
+    }
+
+    fn start(&mut self, time: Time, parties: Vec<UnboundedSender<Vec<u8>>>) {
+        self.door.connect(time, parties);
+    }
+
+    fn take(&mut self, told: Told<Self::Application>) -> Result<Option<String>, Failure> {
+        if matches!(told.event, BlockEvent::Ordered(_)) {
+            self.open_door();
+        }
+        self.flow.take(told)
+    }
+
+    fn print_summary(&self) {
+        self.flow.print_summary();
+    }
+}

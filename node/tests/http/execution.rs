@@ -1,0 +1,226 @@
+//! A committee that executes its blocks, and a wallet in front of it.
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::certificate::Electorate;
+use prefinal_crypto_core::context::Context;
+use prefinal_engine::Quorum;
+use prefinal_execution::Height;
+use prefinal_node::execution::Accounts;
+use prefinal_registry::certified::{RowProof, TransactionProof};
+use prefinal_state::transfers::{
+    Account, AccountId, Action, Amount, Nonce, SignedTransfer, Transfer,
+};
+use prefinal_validator::extra::electorate;
+use prefinal_validator::setup::{self, Algorithm, Plan};
+use prefinal_weighted_rounding::{Ratio, Stake};
+use serde_json::{Value, json};
+
+use crate::client::{Reply, connect, get, say_on};
+use crate::devnet::Devnet;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a wallet knows of the chain: who certifies, from stakes and seed of [`Devnet`].
+struct Wallet {
+    address: SocketAddr,
+    context: Context,
+    electorate: Electorate<MinSig>,
+    accounts: Accounts,
+}
+
+impl Wallet {
+    fn of(devnet: &Devnet) -> Self {
+        let stakes = [310, 240, 150, 110].map(Stake::new).to_vec();
+        let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
+        let (setup, _) = setup::found(&plan, 7).unwrap();
+        Self {
+            address: devnet.address,
+            context: setup.context,
+            electorate: electorate(&Arc::new(setup), Quorum::BYZANTINE).unwrap(),
+            accounts: Accounts::new(7, None),
+        }
+    }
+
+    fn id(&self, account: usize) -> AccountId {
+        AccountId::new(self.accounts.keys()[account].verification_key().to_bytes())
+    }
+
+    fn pay(&self, from: usize, nonce: u64, amount: u64) -> SignedTransfer {
+        let transfer = Transfer {
+            sender: self.id(from),
+            nonce: Nonce::new(nonce),
+            expires: Height::new(100_000),
+            fee: Amount::new(1),
+            amount: Amount::new(amount),
+            action: Action::Pay { to: self.id(0) },
+        };
+        transfer.sign(self.context.chain, &self.accounts.keys()[from])
+    }
+
+    fn submit(&self, body: &[u8]) -> Reply {
+        let mut stream = connect(self.address);
+        let length = body.len();
+        let head = "POST /transactions HTTP/1.1\r\nHost: relay\r\nConnection: close";
+        write!(stream, "{head}\r\nContent-Length: {length}\r\n\r\n").unwrap();
+        stream.write_all(body).unwrap();
+        say_on(stream, "")
+    }
+
+    /// Submits as soon as the committee has its key.
+    fn submit_in_time(&self, transfer: &SignedTransfer) -> Value {
+        let began = Instant::now();
+        loop {
+            let reply = self.submit(transfer.bytes());
+            let said: Value = serde_json::from_str(&reply.body).unwrap();
+            match reply.status {
+                202 => return said,
+                503 if began.elapsed() < PATIENCE => {
+                    assert_eq!(reply.headers["retry-after"], "1");
+                    assert_eq!(said["code"], "no-keys-yet");
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                _ => panic!("{reply:?}"),
+            }
+        }
+    }
+
+    fn committed(&self, id: &str) -> Value {
+        let began = Instant::now();
+        loop {
+            let reply = get(self.address, &format!("/transactions/{id}"));
+            assert_eq!(reply.status, 200, "{reply:?}");
+            let said: Value = serde_json::from_str(&reply.body).unwrap();
+            if said["status"] == "committed" {
+                return said;
+            }
+            assert_eq!(said, json!({ "id": id, "status": "waiting" }));
+            assert!(began.elapsed() < PATIENCE);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn verify(&self, proof: &Value, transfer: &SignedTransfer) -> Result<u32, String> {
+        let proof: TransactionProof = serde_json::from_value(proof.clone()).unwrap();
+        let proven = proof.verify(&transfer.hash(), &self.context, &self.electorate);
+        proven.map(|proven| proven.position).map_err(|error| error.to_string())
+    }
+}
+
+/// One committee for all of it, for its key takes longest.
+#[test]
+fn a_wallet_submits_and_verifies_what_became_of_it() {
+    let devnet = Devnet::start(&["--execute", "transfers", "--load", "50"]);
+    let wallet = Wallet::of(&devnet);
+    // The load leaves the first accounts to wallets.
+    let transfer = wallet.pay(15, 0, 5);
+    let id = wallet.submit_in_time(&transfer)["id"].as_str().unwrap().to_owned();
+    assert_eq!(id, hex::encode(transfer.hash()));
+    let said = wallet.committed(&id);
+    assert_eq!(said["outcome"], "paid");
+    let position = said["position"].as_u64().unwrap();
+    let proven = wallet.verify(&said["proof"], &transfer).unwrap();
+    assert_eq!(u64::from(proven), position);
+    forged_proofs_are_refused(&wallet, &said["proof"], &transfer);
+    accounts_are_proven(&wallet);
+    bad_transactions_are_refused(&wallet, &transfer);
+    a_flood_is_told_to_wait(&wallet);
+}
+
+fn forged_proofs_are_refused(wallet: &Wallet, proof: &Value, transfer: &SignedTransfer) {
+    let forged = |change: &dyn Fn(&mut Value)| {
+        let mut proof = proof.clone();
+        change(&mut proof);
+        wallet.verify(&proof, transfer).unwrap_err()
+    };
+    let zeros = "00".repeat(32);
+    let why = forged(&|proof| proof["position"] = json!(proof["count"]));
+    assert!(why.contains("position"), "{why}");
+    for (field, word) in [("receipts", "certificate"), ("state", "certificate")] {
+        let why = forged(&|proof| proof["certified"][field] = json!(zeros));
+        assert!(why.contains(word), "{field}: {why}");
+    }
+    let why = forged(&|proof| proof["certified"]["slot"] = json!(1));
+    assert!(why.contains("certificate"), "{why}");
+    let why = forged(&|proof| proof["certified"]["epoch"] = json!(1));
+    assert!(why.contains("epoch"), "{why}");
+    let why = forged(&|proof| proof["receipt"] = json!("02"));
+    assert!(why.contains("root"), "{why}");
+    // A proof of this transaction shows nothing of another one.
+    let other = wallet.pay(14, 0, 6);
+    assert!(wallet.verify(proof, &other).unwrap_err().contains("another transaction"));
+    let mut renamed = proof.clone();
+    renamed["transaction"] = json!(hex::encode(other.hash()));
+    assert!(wallet.verify(&renamed, &other).unwrap_err().contains("root"));
+}
+
+fn accounts_are_proven(wallet: &Wallet) {
+    let account = wallet.id(15);
+    let name = hex::encode(account.as_bytes());
+    let reply = get(wallet.address, &format!("/accounts/{name}"));
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let said: Value = serde_json::from_str(&reply.body).unwrap();
+    let read = |proof: &Value, key| {
+        let proof: RowProof = serde_json::from_value(proof.clone()).unwrap();
+        proof.verify(key, &wallet.context, &wallet.electorate)
+    };
+    let row = read(&said["proof"], account.key()).unwrap();
+    let account = Account::from_row(row.as_deref()).unwrap();
+    assert_eq!(account.nonce, Nonce::new(1));
+    assert_eq!(said["account"]["nonce"], 1);
+    let mut forged = said["proof"].clone();
+    forged["value"] = json!("00".repeat(16));
+    assert!(read(&forged, wallet.id(15).key()).is_err());
+    assert!(read(&said["proof"], wallet.id(3).key()).is_err());
+    assert_eq!(get(wallet.address, "/accounts/07").status, 404);
+    assert_eq!(get(wallet.address, "/accounts/x").status, 400);
+}
+
+fn bad_transactions_are_refused(wallet: &Wallet, done: &SignedTransfer) {
+    let refused = |body: &[u8], status, words: &str| {
+        let reply = wallet.submit(body);
+        assert_eq!(reply.status, status, "{reply:?}");
+        assert!(reply.body.contains(words), "{words}: {}", reply.body);
+    };
+    refused(b"hello", 400, "5 bytes, a transfer has 300");
+    refused(&[0; 301], 413, "at most 300 bytes");
+    let mut altered = *wallet.pay(13, 0, 1).bytes();
+    altered[60] ^= 1;
+    refused(&altered, 400, "signature");
+    refused(done.bytes(), 400, "next nonce is");
+    let broke = Transfer { fee: Amount::new(u64::MAX), ..wallet.pay(12, 0, 1).transfer().clone() };
+    let broke = broke.sign(wallet.context.chain, &wallet.accounts.keys()[12]);
+    refused(broke.bytes(), 400, "too little for the fee");
+    let late = Transfer { expires: Height::new(0), ..wallet.pay(12, 0, 1).transfer().clone() };
+    let late = late.sign(wallet.context.chain, &wallet.accounts.keys()[12]);
+    refused(late.bytes(), 400, "higher than the transfer allows");
+    assert_eq!(get(wallet.address, &format!("/transactions/{}", "00".repeat(32))).status, 404);
+    assert_eq!(get(wallet.address, "/transactions/00").status, 400);
+    // Other paths take no body of any method, and these no other method.
+    assert_eq!(get(wallet.address, "/transactions").status, 405);
+}
+
+/// More than a pool holds on one connection: each request is answered, and none hangs.
+fn a_flood_is_told_to_wait(wallet: &Wallet) {
+    let mut stream = connect(wallet.address);
+    let mut flood = Vec::new();
+    for nonce in 0..300 {
+        // Far ahead, so that they wait.
+        let transfer = wallet.pay(11, 1_000_000 + nonce, 1);
+        let last = if nonce == 299 { "Connection: close\r\n" } else { "" };
+        let head = format!("POST /transactions HTTP/1.1\r\nHost: relay\r\n{last}");
+        flood.extend(format!("{head}Content-Length: 300\r\n\r\n").into_bytes());
+        flood.extend(transfer.bytes());
+    }
+    let mut writer = stream.try_clone().unwrap();
+    let said = std::thread::spawn(move || drop(writer.write_all(&flood)));
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).unwrap();
+    said.join().unwrap();
+    let count = |status: &str| answers.matches(&format!("HTTP/1.1 {status} ")).count();
+    let (taken, busy) = (count("202"), count("429"));
+    assert!(taken >= 1 && busy >= 1 && taken + busy == 300, "{taken} taken, {busy} told to wait");
+}
