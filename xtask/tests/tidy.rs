@@ -174,6 +174,7 @@ const ARROWS: [(&str, &[&str]); 43] = [
         &[
             "prefinal-beacon",
             "prefinal-crypto-core",
+            "prefinal-disk",
             "prefinal-engine",
             "prefinal-execution",
             "prefinal-jolteon",
@@ -182,6 +183,7 @@ const ARROWS: [(&str, &[&str]); 43] = [
             "prefinal-pvss-dkg",
             "prefinal-registry",
             "prefinal-sim",
+            "prefinal-state",
             "prefinal-trantor",
             "prefinal-validator",
             "prefinal-weighted-rounding",
