@@ -199,6 +199,7 @@ impl Account<'_> {
     ) -> Result<(), Violation> {
         let failed = |what: String| Err(Violation::Agreement(format!("{seat}, divergent: {what}")));
         let (mut wrong, mut stopped) = (None, false);
+        let mut votes = BTreeMap::new();
         for note in self.notes.iter().filter(|note| note.seat == seat) {
             match &note.event {
                 Observation::Committed(_, committed) => {
@@ -208,6 +209,9 @@ impl Account<'_> {
                     }
                 }
                 Observation::Voted(Vote { claim, .. }) => {
+                    if *votes.entry(claim.block).or_insert(claim.roots) != claim.roots {
+                        return failed(format!("votes for two states of {}", claim.block));
+                    }
                     let others = chain.get(&claim.height);
                     if others.is_some_and(|(block, roots)| {
                         *block == claim.block && *roots != claim.roots

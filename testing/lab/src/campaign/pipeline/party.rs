@@ -29,6 +29,9 @@ use super::ledger::{GENESIS, Ledger, Proof, transfer_of};
 
 type Output = prefinal_protocol::Output<Kept, Wants>;
 
+/// What the store says if the disk has failed; everything else that it says is a mistake.
+const DISK_FAILED: &str = "the store of the state failed";
+
 /// What a party has beside its machines.
 pub(super) struct Means {
     pub(super) context: Context,
@@ -404,7 +407,11 @@ impl PartyNode {
                 self.values.retain(|other, _| slot.is_none_or(|slot| *other > slot));
             }
             // Executing reads the same disk.
-            Effect::Stopped(Stop::Store { .. } | Stop::Executor { .. }) => self.failed = true,
+            Effect::Stopped(Stop::Store { why, .. } | Stop::Executor { why, .. })
+                if why.starts_with(DISK_FAILED) =>
+            {
+                self.failed = true;
+            }
             Effect::Stopped(stop) => self.note(Observation::Stopped(Box::new(stop))),
             Effect::Refused(refusal @ (Refusal::Gap { .. } | Refusal::SecondOrder { .. })) => {
                 self.note(Observation::Broken(refusal.to_string()));
