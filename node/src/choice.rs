@@ -59,8 +59,12 @@ impl Choice for EngineName {
         let permissive = "One that does all that Definition 5 of the paper allows";
         let replica =
             "Trantor with an application and state transfer, in a campaign; without a function";
-        let others =
-            [(Self::Permissive, "permissive", permissive), (Self::Replica, "replica", replica)];
+        let pipeline = "Jolteon with certified, durable states on disks that fail, in a campaign";
+        let others = [
+            (Self::Permissive, "permissive", permissive),
+            (Self::Replica, "replica", replica),
+            (Self::Pipeline, "pipeline", pipeline),
+        ];
         listed.chain(others).collect()
     }
 }

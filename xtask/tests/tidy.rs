@@ -188,6 +188,7 @@ const ARROWS: [(&str, &[&str]); 44] = [
         &[
             "prefinal-beacon",
             "prefinal-crypto-core",
+            "prefinal-disk",
             "prefinal-engine",
             "prefinal-execution",
             "prefinal-jolteon",
@@ -196,6 +197,7 @@ const ARROWS: [(&str, &[&str]); 44] = [
             "prefinal-pvss-dkg",
             "prefinal-registry",
             "prefinal-sim",
+            "prefinal-state",
             "prefinal-trantor",
             "prefinal-validator",
             "prefinal-weighted-rounding",

@@ -25,7 +25,7 @@ struct Section {
     kind: Kind,
 }
 
-const SECTIONS: [Section; 7] = [
+const SECTIONS: [Section; 8] = [
     Section {
         suite: "peers",
         title: "Against published libraries",
@@ -51,6 +51,14 @@ const SECTIONS: [Section; 7] = [
         suite: "flows",
         title: "Whole flows",
         about: "One party's work, for a whole key generation and for a slot.",
+        kind: Kind::Comparison,
+    },
+    Section {
+        suite: "state",
+        title: "Certified, durable state",
+        about: "A block of 1000 transfers, executed, written and certified, on a file; the limit executes \
+                it alone. Times are processor time of the whole process. `throughput` is by the wall, \
+                in transactions a second.",
         kind: Kind::Comparison,
     },
     Section {

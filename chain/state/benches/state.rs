@@ -1,33 +1,30 @@
-//! Where the time of a block goes: 1000 transfers among 100 000 accounts, on a file.
+//! Transactions a second to durable state, and where the time goes: blocks of 1000 transfers among 100 000
+//! accounts, on a file, in real time.
 //!
-//! | row          | what happens                                                              |
-//! |--------------|---------------------------------------------------------------------------|
-//! | `signatures` | 1000 signatures, in batches as executing verifies them, on one thread      |
-//! | `execute`    | the block's head and seal: signatures, accounts, payments, the state's root |
-//! | `tree`       | the state's root alone: the block's changed rows put into the tree         |
-//! | `write`      | the executed block written as optimistic, durable                         |
-//! | `certify`    | its mark turned, durable                                                  |
-//! | `block`      | all of it                                                                 |
-//! | `proof`      | 1000 rows of the state, each with its proof                               |
+//! | row          | what happens                                                                     |
+//! |--------------|----------------------------------------------------------------------------------|
+//! | `block`      | a block is executed, written as optimistic and certified; the limit executes it alone |
+//! | `signatures` | 1000 signatures, in batches as executing verifies them, on one thread               |
+//! | `tree`       | the state's root alone: the block's changed rows put into the tree                  |
+//! | `write`      | the executed block written as optimistic, durable                                  |
+//! | `certify`    | its mark turned, durable                                                           |
+//! | `proof`      | 1000 rows of the state, each with its proof                                        |
 //!
-//! And the same `execute`, `write` and `block` for EVM transfers. All rows are
-//! processor time of the whole process, so other programs and the disk do not matter. On standard error: bytes,
-//! syncs and time by the wall of a write and of a mark.
-#![expect(clippy::unwrap_used, reason = "a bench that cannot be set up must not give figures")]
+//! Times are processor time of the whole process, all threads together, so other programs do not matter.
+//! `throughput` is by the wall. Four validators share the machine: each has its own file and executes every block.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a bench that cannot be set up must not give figures"
+)]
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
 use std::hint::black_box;
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use criterion::measurement::{Measurement, ValueFormatter, WallTime};
-use criterion::{Criterion, Throughput};
 use ed25519_consensus::{SigningKey, VerificationKeyBytes, batch};
 use prefinal_execution::{Block, BlockId, Execution, Executor, Header, Height, Store};
 use prefinal_protocol::{ChainId, Slot};
-use prefinal_rows::Clock;
+use prefinal_rows::{Clock, LIMIT, Meter, OURS, Options, Sheet};
 use prefinal_state::evm::{
     self, Envelope, Evm, EvmRules, SignedEnvelope, Target, U256, address_of,
 };
@@ -35,10 +32,7 @@ use prefinal_state::transfers::{
     AccountId, Action, Amount, Nonce, SignedTransfer, Transfer, Transfers, genesis_rows,
 };
 use prefinal_state::{Delta, Genesis, Pending, StateStore, StoredTransaction, View};
-use redb::backends::FileBackend;
-use redb::{Builder, StorageBackend};
 
-const ACCOUNTS: u64 = 100_000;
 const TRANSACTIONS: u64 = 1000;
 const CHAIN: ChainId = ChainId::new([7; 32]);
 const RULES: EvmRules = EvmRules {
@@ -48,37 +42,6 @@ const RULES: EvmRules = EvmRules {
     block_gas: u64::MAX,
     declared_gas: 200_000,
 };
-
-/// Bytes and syncs that reached the file.
-#[derive(Debug, Default)]
-struct Counts {
-    bytes: AtomicU64,
-    syncs: AtomicU64,
-}
-
-#[derive(Debug)]
-struct Counting(FileBackend, Arc<Counts>);
-
-impl StorageBackend for Counting {
-    fn len(&self) -> io::Result<u64> {
-        self.0.len()
-    }
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.0.read(offset, out)
-    }
-    fn set_len(&self, length: u64) -> io::Result<()> {
-        self.0.set_len(length)
-    }
-    fn sync_data(&self) -> io::Result<()> {
-        self.1.syncs.fetch_add(1, Ordering::Relaxed);
-        self.0.sync_data()
-    }
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let bytes = u64::try_from(data.len()).unwrap();
-        self.1.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.0.write(offset, data)
-    }
-}
 
 fn key(number: u64) -> SigningKey {
     let mut seed = [1; 32];
@@ -90,14 +53,35 @@ fn public(number: u64) -> [u8; 32] {
     key(number).verification_key().to_bytes()
 }
 
+/// How much is measured.
+#[derive(Clone, Copy)]
+struct Scale {
+    accounts: u64,
+    blocks: u32,
+}
+
 /// A chain that grows by a block at a time.
 struct Chain<X: Executor> {
     executor: X,
     store: StateStore<X, Vec<u8>>,
-    counts: Arc<Counts>,
     height: u64,
+    accounts: u64,
     sign: fn(sender: u64, receiver: u64, nonce: u64) -> X::Transaction,
     _folder: tempfile::TempDir,
+}
+
+/// What the stages of blocks took, by one clock.
+#[derive(Clone, Copy, Default)]
+struct Spent {
+    execute: Duration,
+    write: Duration,
+    certify: Duration,
+}
+
+impl Spent {
+    fn all(self) -> Duration {
+        self.execute + self.write + self.certify
+    }
 }
 
 impl<X> Chain<X>
@@ -105,26 +89,25 @@ where
     X: Executor<View = View, Delta = Delta>,
     X::Transaction: StoredTransaction,
 {
-    fn new(executor: X, genesis: &Genesis, sign: fn(u64, u64, u64) -> X::Transaction) -> Self {
+    fn new(
+        executor: X,
+        genesis: &Genesis,
+        accounts: u64,
+        sign: fn(u64, u64, u64) -> X::Transaction,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("state.redb");
-        let options =
-            OpenOptions::new().read(true).write(true).create_new(true).open(path).unwrap();
-        let counts = Arc::new(Counts::default());
-        let backend = Counting(FileBackend::new(options).unwrap(), Arc::clone(&counts));
-        let database = Builder::new().create_with_backend(backend).unwrap();
-        let store = StateStore::within(database, genesis).unwrap();
-        Self { executor, store, counts, height: 0, sign, _folder: folder }
+        let store = StateStore::create(&folder.path().join("state.redb"), genesis).unwrap();
+        Self { executor, store, height: 0, accounts, sign, _folder: folder }
     }
 
-    /// The next block: 1000 senders pay 1000 others. Every account sends once in 100 blocks.
+    /// The next block: 1000 senders pay 1000 others, each once in a round of all accounts.
     fn next(&mut self) -> Block<X::Transaction> {
-        let turn = self.height % (ACCOUNTS / TRANSACTIONS);
-        let nonce = self.height / (ACCOUNTS / TRANSACTIONS);
+        let turn = self.height % (self.accounts / TRANSACTIONS);
+        let nonce = self.height / (self.accounts / TRANSACTIONS);
         let senders = turn * TRANSACTIONS..(turn + 1) * TRANSACTIONS;
         let all = senders.map(|sender| {
             // A stride without a common divisor: receivers are spread over all accounts.
-            let receiver = (sender * 7919 + self.height * 31 + 1) % ACCOUNTS;
+            let receiver = (sender * 7919 + self.height * 31 + 1) % self.accounts;
             (self.sign)(sender, receiver, nonce)
         });
         let transactions: Vec<X::Transaction> = all.collect();
@@ -141,103 +124,85 @@ where
         self.executor.seal(draft, block).unwrap()
     }
 
-    fn commit(&mut self, block: &Block<X::Transaction>, execution: &Execution<X>) {
-        self.store.write_optimistic(block, execution).unwrap();
-        self.certify(block);
-    }
-
-    fn certify(&mut self, block: &Block<X::Transaction>) {
+    /// Takes a block to durable, certified state; says by both clocks what that took.
+    fn commit(&mut self, block: &Block<X::Transaction>) -> [Spent; 2] {
+        let now = || [Clock::Process, Clock::Wall].map(Clock::now);
+        let start = now();
+        let execution = self.execute(block);
+        let executed = now();
+        self.store.write_optimistic(block, &execution).unwrap();
+        let written = now();
         self.store.certify(&block.header, &vec![5; 192]).unwrap();
-        self.store.prune(Height::new(self.height.saturating_sub(10)), 10).unwrap();
-    }
-
-    fn rows(&mut self, criterion: &mut Bench, name: &str) {
-        let mut group = criterion.benchmark_group(name);
-        group.throughput(Throughput::Elements(TRANSACTIONS)).sample_size(20);
-        group.bench_function("execute", |bencher| {
-            let block = self.next();
-            bencher.iter(|| self.execute(&block));
-            let execution = self.execute(&block);
-            self.commit(&block, &execution);
-        });
-        group.bench_function("write", |bencher| {
-            bencher.iter_custom(|times| {
-                self.timed(times, |chain, block, execution| {
-                    chain.store.write_optimistic(block, execution).unwrap();
-                })
-            });
-        });
-        group.bench_function("block", |bencher| {
-            bencher.iter_custom(|times| {
-                let mut spent = Duration::ZERO;
-                for _ in 0..times {
-                    let block = self.next();
-                    let start = ProcessorTime.start();
-                    let execution = self.execute(&block);
-                    self.store.write_optimistic(&block, &execution).unwrap();
-                    self.store.certify(&block.header, &vec![5; 192]).unwrap();
-                    spent += ProcessorTime.end(start);
-                    let to = Height::new(self.height.saturating_sub(10));
-                    self.store.prune(to, 10).unwrap();
-                }
-                spent
-            });
-        });
-        group.finish();
-    }
-
-    fn timed(
-        &mut self,
-        times: u64,
-        act: impl Fn(&mut Self, &Block<X::Transaction>, &Execution<X>),
-    ) -> Duration {
-        let mut spent = Duration::ZERO;
-        for _ in 0..times {
-            let block = self.next();
-            let execution = self.execute(&block);
-            let start = ProcessorTime.start();
-            act(self, &block, &execution);
-            spent += ProcessorTime.end(start);
-            self.certify(&block);
-        }
-        spent
+        let certified = now();
+        self.store.prune(Height::new(block.header.height.get().saturating_sub(10)), 10).unwrap();
+        [0, 1].map(|clock| Spent {
+            execute: executed[clock] - start[clock],
+            write: written[clock] - executed[clock],
+            certify: certified[clock] - written[clock],
+        })
     }
 }
 
-/// A clock of the process's own computing time, all threads together.
-#[derive(Clone, Copy, Debug)]
-struct ProcessorTime;
-
-type Bench = Criterion<ProcessorTime>;
-
-impl Measurement for ProcessorTime {
-    type Intermediate = Duration;
-    type Value = Duration;
-
-    fn start(&self) -> Duration {
-        Clock::Process.now()
+/// One validator: means of all blocks.
+fn alone<X>(chain: &mut Chain<X>, sheet: &mut Sheet, name: &str, scale: Scale)
+where
+    X: Executor<View = View, Delta = Delta>,
+    X::Transaction: StoredTransaction,
+{
+    let mut sums = [Spent::default(); 2];
+    for _ in 0..scale.blocks {
+        let block = chain.next();
+        for (sum, spent) in sums.iter_mut().zip(chain.commit(&block)) {
+            sum.execute += spent.execute;
+            sum.write += spent.write;
+            sum.certify += spent.certify;
+        }
     }
+    let [processor, wall] = sums;
+    let case = format!("{name}, {} accounts, 1 validator", scale.accounts);
+    let of_block = |sum: Duration| sum / scale.blocks;
+    sheet
+        .of("state::block", &case)
+        .time(OURS, of_block(processor.all()))
+        .time(LIMIT, of_block(processor.execute))
+        .put(OURS, "throughput", per_second(wall.all(), scale), "1/s")
+        .put(LIMIT, "throughput", per_second(wall.execute, scale), "1/s")
+        .put(OURS, "throughput a processor", per_second(processor.all(), scale), "1/s")
+        .put(LIMIT, "throughput a processor", per_second(processor.execute, scale), "1/s");
+    sheet.of("state::write", &case).time(OURS, of_block(processor.write));
+    sheet.of("state::certify", &case).time(OURS, of_block(processor.certify));
+}
 
-    fn end(&self, start: Duration) -> Duration {
-        self.start() - start
-    }
+#[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "a bench rounds")]
+fn per_second(spent: Duration, scale: Scale) -> f64 {
+    (TRANSACTIONS * u64::from(scale.blocks)) as f64 / spent.as_secs_f64()
+}
 
-    fn add(&self, a: &Duration, b: &Duration) -> Duration {
-        *a + *b
+/// Four validators with a file each, which all execute every block at once.
+fn together<X>(chains: &mut [Chain<X>], sheet: &mut Sheet, name: &str, scale: Scale)
+where
+    X: Executor<View = View, Delta = Delta>,
+    X::Transaction: StoredTransaction,
+{
+    let (mut wall, mut processor) = (Duration::ZERO, Duration::ZERO);
+    for _ in 0..scale.blocks {
+        let blocks: Vec<_> = chains.iter_mut().map(Chain::next).collect();
+        let start = [Clock::Process, Clock::Wall].map(Clock::now);
+        std::thread::scope(|scope| {
+            for (chain, block) in chains.iter_mut().zip(&blocks) {
+                scope.spawn(move || chain.commit(block));
+            }
+        });
+        processor += Clock::Process.now() - start[0];
+        wall += Clock::Wall.now() - start[1];
     }
-
-    fn zero(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    #[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "a bench rounds")]
-    fn to_f64(&self, value: &Duration) -> f64 {
-        value.as_nanos() as f64
-    }
-
-    fn formatter(&self) -> &dyn ValueFormatter {
-        WallTime.formatter()
-    }
+    let case = format!("{name}, {} accounts, {} validators", scale.accounts, chains.len());
+    sheet.of("state::block", &case).time(OURS, processor / scale.blocks).put(
+        OURS,
+        "throughput",
+        per_second(wall, scale),
+        "1/s",
+    );
 }
 
 fn transfer(sender: u64, receiver: u64, nonce: u64) -> SignedTransfer {
@@ -267,124 +232,72 @@ fn envelope(from: u64, to: u64, nonce: u64) -> SignedEnvelope {
     envelope.sign(CHAIN, &key(from)).unwrap()
 }
 
-fn transfers(criterion: &mut Bench) {
-    let balances: BTreeMap<AccountId, Amount> = (0..ACCOUNTS)
+const VALIDATORS: usize = 4;
+
+fn transfers(sheet: &mut Sheet, meter: &Meter, scale: Scale) {
+    let balances: BTreeMap<AccountId, Amount> = (0..scale.accounts)
         .map(|number| (AccountId::new(public(number)), Amount::new(1_000_000)))
         .collect();
-    let block = BlockId::new([0; 32]);
-    let genesis = Genesis { block, rows: genesis_rows(&balances).unwrap() };
-    let mut chain = Chain::new(Transfers::new(CHAIN), &genesis, transfer);
-    chain.rows(criterion, "transfers");
-    signatures(criterion);
-    parts(criterion, &mut chain);
-    report(&mut chain, "transfers");
+    let genesis = Genesis { block: BlockId::new([0; 32]), rows: genesis_rows(&balances).unwrap() };
+    let chain = || Chain::new(Transfers::new(CHAIN), &genesis, scale.accounts, transfer);
+    let mut one = chain();
+    alone(&mut one, sheet, "transfers", scale);
+    parts(&mut one, sheet, meter, scale);
+    drop(one);
+    let mut all: Vec<_> = std::iter::repeat_with(chain).take(VALIDATORS).collect();
+    together(&mut all, sheet, "transfers", scale);
 }
 
-fn signatures(criterion: &mut Bench) {
-    let mut group = criterion.benchmark_group("transfers");
-    group.throughput(Throughput::Elements(TRANSACTIONS)).sample_size(20);
-    group.bench_function("signatures", |bencher| {
-        let signed: Vec<_> = (0..TRANSACTIONS)
-            .map(|number| {
-                let digest = [u8::try_from(number % 251).unwrap(); 32];
-                let key = key(number);
-                (VerificationKeyBytes::from(public(number)), key.sign(&digest), digest)
-            })
-            .collect();
-        bencher.iter(|| {
-            for part in signed.chunks(64) {
-                let mut verifier = batch::Verifier::new();
-                part.iter().for_each(|(key, signature, digest)| {
-                    verifier.queue((*key, *signature, digest));
-                });
-                verifier.verify(Counter(0)).unwrap();
-            }
-        });
-    });
-    group.finish();
-}
-
-fn parts(criterion: &mut Bench, chain: &mut Chain<Transfers>) {
-    let mut group = criterion.benchmark_group("transfers");
-    group.throughput(Throughput::Elements(TRANSACTIONS)).sample_size(20);
-    group.bench_function("tree", |bencher| {
-        let block = chain.next();
-        let execution = chain.execute(&block);
-        let view = chain.store.view().unwrap();
-        bencher.iter(|| {
-            let mut pending = Pending::new(&view, &block.header);
-            pending.apply(execution.delta.changes().clone()).unwrap();
-            pending
-        });
-        chain.commit(&block, &execution);
-    });
-    group.bench_function("certify", |bencher| {
-        bencher.iter_custom(|times| {
-            let mut spent = Duration::ZERO;
-            for _ in 0..times {
-                let block = chain.next();
-                let execution = chain.execute(&block);
-                chain.store.write_optimistic(&block, &execution).unwrap();
-                let start = ProcessorTime.start();
-                chain.store.certify(&block.header, &vec![5; 192]).unwrap();
-                spent += ProcessorTime.end(start);
-                let to = Height::new(chain.height.saturating_sub(10));
-                chain.store.prune(to, 10).unwrap();
-            }
-            spent
-        });
-    });
-    group.bench_function("proof", |bencher| {
-        let view = chain.store.view().unwrap();
-        let keys: Vec<_> =
-            (0..TRANSACTIONS).map(|number| AccountId::new(public(number)).key()).collect();
-        bencher.iter(|| {
-            for key in &keys {
-                black_box(view.prove(key).unwrap());
-            }
-        });
-    });
-    group.finish();
-}
-
-fn report<X>(chain: &mut Chain<X>, name: &str)
-where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
-{
-    let counts = Arc::clone(&chain.counts);
-    let count = || (counts.bytes.load(Ordering::Relaxed), counts.syncs.load(Ordering::Relaxed));
-    let (mut writes, mut marks) = (Vec::new(), Vec::new());
-    for _ in 0..20 {
-        let block = chain.next();
-        let execution = chain.execute(&block);
-        let before = (count(), Clock::Wall.now());
-        chain.store.write_optimistic(&block, &execution).unwrap();
-        let written = (count(), Clock::Wall.now());
-        chain.store.certify(&block.header, &vec![5; 192]).unwrap();
-        let marked = (count(), Clock::Wall.now());
-        for (rows, from, to) in [(&mut writes, before, written), (&mut marks, written, marked)] {
-            rows.push((to.1 - from.1, to.0.0 - from.0.0, to.0.1 - from.0.1));
-        }
-    }
-    for (what, rows) in [("write", &mut writes), ("mark", &mut marks)] {
-        rows.sort_unstable();
-        let (least, middle) = (rows.first().unwrap(), rows.get(10).unwrap());
-        eprintln!(
-            "{name}: a {what} takes {} bytes, {} syncs, {:?} at least and {:?} in the middle",
-            middle.1, middle.2, least.0, middle.0,
-        );
-    }
-}
-
-fn evm_transfers(criterion: &mut Bench) {
-    let balances: BTreeMap<_, _> = (0..ACCOUNTS)
+fn evm_transfers(sheet: &mut Sheet, scale: Scale) {
+    let balances: BTreeMap<_, _> = (0..scale.accounts)
         .map(|number| (address_of(&public(number)), U256::from(1_000_000_000_u64)))
         .collect();
     let genesis = Genesis { block: BlockId::new([0; 32]), rows: evm::genesis_rows(&balances) };
-    let mut chain = Chain::new(Evm::new(RULES), &genesis, envelope);
-    chain.rows(criterion, "evm");
-    report(&mut chain, "evm");
+    let chain = || Chain::new(Evm::new(RULES), &genesis, scale.accounts, envelope);
+    alone(&mut chain(), sheet, "evm", scale);
+    let mut all: Vec<_> = std::iter::repeat_with(chain).take(VALIDATORS).collect();
+    together(&mut all, sheet, "evm", scale);
+}
+
+/// What a block of transfers is made of, each by itself.
+fn parts(chain: &mut Chain<Transfers>, sheet: &mut Sheet, meter: &Meter, scale: Scale) {
+    let case = format!("transfers, {} accounts, 1 validator", scale.accounts);
+    let signed: Vec<_> = (0..TRANSACTIONS)
+        .map(|number| {
+            let digest = [u8::try_from(number % 251).unwrap(); 32];
+            let key = key(number);
+            (VerificationKeyBytes::from(public(number)), key.sign(&digest), digest)
+        })
+        .collect();
+    let signatures = meter.least(|| {
+        for part in signed.chunks(64) {
+            let mut verifier = batch::Verifier::new();
+            part.iter().for_each(|(key, signature, digest)| {
+                verifier.queue((*key, *signature, digest));
+            });
+            verifier.verify(Counter(0)).unwrap();
+        }
+    });
+    sheet.of("state::signatures", &case).time(OURS, signatures);
+    let block = chain.next();
+    let execution = chain.execute(&block);
+    let view = chain.store.view().unwrap();
+    let tree = meter.least(|| {
+        let mut pending = Pending::new(&view, &block.header);
+        pending.apply(execution.delta.changes().clone()).unwrap();
+        pending
+    });
+    sheet.of("state::tree", &case).time(OURS, tree);
+    chain.commit(&block);
+    let view = chain.store.view().unwrap();
+    let keys: Vec<_> =
+        (0..TRANSACTIONS).map(|number| AccountId::new(public(number)).key()).collect();
+    let proofs = meter.least(|| {
+        for key in &keys {
+            black_box(view.prove(key).unwrap());
+        }
+    });
+    sheet.of("state::proof", &case).time(OURS, proofs);
 }
 
 /// Weights of a batch, as good as any for measuring.
@@ -414,8 +327,16 @@ impl rand_core_for_ed25519::RngCore for Counter {
 impl rand_core_for_ed25519::CryptoRng for Counter {}
 
 fn main() {
-    let mut criterion = Criterion::default().with_measurement(ProcessorTime).configure_from_args();
-    transfers(&mut criterion);
-    evm_transfers(&mut criterion);
-    criterion.final_summary();
+    let options = Options::from_command_line();
+    let scale = if options.quick {
+        Scale { accounts: 10_000, blocks: 5 }
+    } else {
+        Scale { accounts: 100_000, blocks: 50 }
+    };
+    let command = "cargo bench -p prefinal-state --features evm --bench state";
+    let mut sheet = Sheet::new("state", command);
+    let meter = Meter::new(&options, Clock::Process);
+    transfers(&mut sheet, &meter, scale);
+    evm_transfers(&mut sheet, scale);
+    sheet.finish(&options).unwrap();
 }

@@ -163,9 +163,27 @@ impl Options {
         }
     }
 
-    /// Refuses what a campaign on replicas does not use.
-    fn check_replica(&self) -> Result<(), Failure> {
-        let replica = self.engine == Some(EngineName::Replica);
+    /// The engine of a campaign, if it is not drawn.
+    fn campaign_engine(&self) -> Option<EngineName> {
+        let pipeline = self.execution.is_asked_for().then_some(EngineName::Pipeline);
+        pipeline.or(self.engine)
+    }
+
+    /// The function of a campaign, if it is not drawn.
+    fn played_function(&self) -> Option<Function> {
+        let pipeline = self.campaign_engine() == Some(EngineName::Pipeline);
+        pipeline.then_some(Function::Ideal).or(self.function)
+    }
+
+    /// Refuses what a campaign on replicas or with the pipeline does not use.
+    fn check_alone(&self) -> Result<(), Failure> {
+        let why = match self.campaign_engine() {
+            Some(EngineName::Replica) => {
+                "--engine replica has an application in place of a function"
+            }
+            Some(EngineName::Pipeline) => "the pipeline plays with ideal values, in one epoch",
+            _ => return Ok(()),
+        };
         let function = self.function.is_some_and(|function| function != Function::Ideal);
         let unused = match (function, self.without_rule, self.changes.epochs()) {
             (true, ..) => "--function",
@@ -173,13 +191,12 @@ impl Options {
             (_, _, epochs) if epochs > 1 => "--epochs",
             _ => return Ok(()),
         };
-        let why = format!("{unused}: --engine replica has an application in place of a function");
-        if replica { Err(Failure::bad_input(why)) } else { Ok(()) }
+        Err(Failure::bad_input(format_args!("{unused}: {why}")))
     }
 
     /// The campaign that is asked for, and how to ask for it again.
     fn order(&self) -> Result<(Order, String), Failure> {
-        self.check_replica()?;
+        self.check_alone()?;
         let table = self.committee.stakes.as_deref().map(StakeTable::read).transpose()?;
         let mut command = "prefinal simulate --campaign".to_owned();
         if let Some(file) = &self.committee.stakes {
@@ -199,8 +216,8 @@ impl Options {
         let order = Order {
             first: self.only.unwrap_or(self.committee.seed),
             executions: if self.only.is_some() { 1 } else { self.executions },
-            engine: self.engine,
-            function: self.function,
+            engine: self.campaign_engine(),
+            function: self.played_function(),
             signatures: self.real_signatures.then_some(Signatures::Real),
             without,
             table,
@@ -232,8 +249,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let engine = match options.engine {
         None => engine::Name::default(),
         Some(EngineName::Listed(name)) => name,
-        Some(EngineName::Permissive | EngineName::Replica) => {
-            let what = "--engine permissive and --engine replica: they play in a --campaign only";
+        Some(EngineName::Permissive | EngineName::Replica | EngineName::Pipeline) => {
+            let what = "--engine permissive, replica and pipeline: they play in a --campaign only";
             return Err(Failure::bad_input(what));
         }
     };

@@ -293,3 +293,17 @@ fn ordered_blocks_beyond_the_window_are_given_again() {
     bench.give(Input::Ordered(chain.last().unwrap().clone()));
     assert_eq!(bench.refusals().len(), 1);
 }
+
+/// Written and certified, but not ordered here: a validator waits for its own engine.
+#[test]
+fn a_certificate_alone_commits_nothing() {
+    let paid = block(1, GENESIS, 1, vec![pay(1, 5)]);
+    let roots = computed(&[(&paid, None)]);
+    let mut bench = Bench::new(validator(Switches::ON));
+    bench.give(Input::Proposed(paid.clone()));
+    bench.give(certified(&paid, roots));
+    assert!(bench.committed().is_empty());
+    assert!(bench.disk.content().chain.is_empty());
+    bench.give(Input::Ordered(paid));
+    assert_eq!(bench.committed().len(), 1);
+}

@@ -30,8 +30,9 @@
 //! | code    | code hash           | the code                            |
 //! | burnt   |                     | sum of all gas paid, 32 bytes       |
 //!
-//! Transactions of a part run one after the other. Of the libraries for parallel execution none was fit: the
-//! crate `pevm` of the registry is an empty name, and `grevm` is not released there.
+//! Transactions of a part run one after the other. Two libraries that run them at once on `revm` were looked at:
+//! `pevm` calls itself not ready for production and builds on a fork of `revm`, and what the registry has under its
+//! name is one empty release; `grevm` is not in the registry and is three major versions of `revm` behind this crate.
 mod envelope;
 mod execute;
 mod guard;

@@ -158,6 +158,27 @@ fn a_position_cannot_be_shifted() {
     }
 }
 
+#[test]
+fn a_path_in_a_list_is_as_long_as_its_position_says() {
+    let items: Vec<[u8; 32]> = (0..11).map(|number| [number; 32]).collect();
+    let root = ListRoot::of(&items);
+    for index in 0..11_u8 {
+        let (proof, item) = (ListProof::of(&items, index.into()).unwrap(), [index; 32]);
+        let with = |change: fn(&mut Vec<[u8; 32]>)| {
+            let mut other = proof.clone();
+            change(&mut other.siblings);
+            other.verify(root, &item)
+        };
+        assert_eq!(with(|siblings| siblings.push([0; 32])), Err(ProofError::Shape));
+        assert_eq!(with(|siblings| drop(siblings.pop())), Err(ProofError::Shape));
+        let long = ProofError::TooLong { got: 33, most: 32 };
+        assert_eq!(with(|siblings| siblings.resize(33, [0; 32])), Err(long));
+        let beyond = ListProof { index: 11, ..proof.clone() };
+        let position = ProofError::Position { index: 11, count: 11 };
+        assert_eq!(beyond.verify(root, &item), Err(position));
+    }
+}
+
 fn sha256(bytes: &[u8]) -> [u8; 32] {
     use sha2::{Digest, Sha256};
     Sha256::digest(bytes).into()

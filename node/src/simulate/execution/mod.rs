@@ -39,26 +39,39 @@ const PAPER_EQUIVOCATING: [(u32, f64); 2] = [(1, 8_000.0), (3, 3_500.0)];
 #[derive(Args, Debug)]
 pub(super) struct ExecutionOptions {
     /// Follow transactions to their certified, durable state instead, with each switch of the pipeline, and
-    /// measure latency over throughput [--parties 100, --regions zaptos unless they are given]
+    /// measure latency over throughput [--parties 100, --regions zaptos unless they are given]; with --campaign play
+    /// executions with the pipeline under attack
     #[arg(long, conflicts_with_all = [
-        "campaign", "thresholds", "ideal", "epochs", "scheme", "engine", "slots", "stakes", "fast",
+        "thresholds", "ideal", "epochs", "scheme", "engine", "slots", "stakes", "fast",
         "load", "costs", "interface", "connection", "cores",
     ])]
     execute: bool,
     /// Transactions a second, one run for each number [default: 1000,2500,5000,7500,10000,12500,14000,15000;
     /// with --readers 5000]
-    #[arg(long, value_name = "COUNT,…", requires = "execute", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "COUNT,…",
+        requires = "execute",
+        conflicts_with = "campaign",
+        value_delimiter = ','
+    )]
     loads: Vec<u64>,
     /// Cores of the paper's validators: 32 or 64. They decide how much is executed in a second
-    #[arg(long, value_name = "CORES", requires = "execute", default_value_t = 32,
+    #[arg(long, value_name = "CORES", requires = "execute", conflicts_with = "campaign", default_value_t = 32,
         value_parser = clap::value_parser!(u32).range(32..=64))]
     executors: u32,
     /// How many leaders show one block to half of the validators and another one to the others
-    #[arg(long, value_name = "LEADERS", requires = "execute", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "LEADERS",
+        requires = "execute",
+        conflicts_with = "campaign",
+        default_value_t = 0
+    )]
     equivocating: u32,
     /// Compare what waits for the slot's value instead, if of a hundred transactions so many read it, one run for
     /// each number
-    #[arg(long, value_name = "PERCENT,…", requires = "execute", value_delimiter = ',',
+    #[arg(long, value_name = "PERCENT,…", requires = "execute", conflicts_with = "campaign", value_delimiter = ',',
         value_parser = clap::value_parser!(u8).range(..=100))]
     readers: Vec<u8>,
 }

@@ -129,6 +129,10 @@ pub(super) trait Playable: Host<Message: Mail<<Self as Playable>::Scheme>> + Siz
     fn first(&self) -> Option<Slot> {
         None
     }
+    /// Whether the machine's disk has failed, so that the process is gone.
+    fn has_failed(_: &Self::Machine) -> bool {
+        false
+    }
     /// Compares what honest parties have by now.
     fn compare(_: &Simulation<Self>, _honest: &[Seat]) -> Result<(), Violation> {
         Ok(())
@@ -442,11 +446,19 @@ impl<'a, H: Playable> Stage<'a, H> {
         Ok(())
     }
 
-    /// Restarts who crashed behind a record, and arms the next such crash.
+    /// Restarts who crashed behind a record or with its disk, and arms the next such crash.
     fn raise(&mut self) -> Result<(), UnknownSeat> {
         let now = self.simulation.now();
         for seat in self.honest() {
-            let down = self.simulation.machine(seat).is_none();
+            let machine = self.simulation.machine(seat);
+            let failed = machine.is_some_and(H::has_failed);
+            if failed {
+                self.count(Kind::CrashAtWrite, 1);
+                self.simulation.restart(seat, now + SLICE, Disk::Kept)?;
+                self.put_down(seat, now + SLICE);
+                continue;
+            }
+            let down = machine.is_none();
             if !down || self.up_at.get(&seat).is_some_and(|up| *up >= now) {
                 continue;
             }

@@ -13,6 +13,7 @@
 //! | `board`      | committees with keys that they generated; `hand`, `table`: keys and engines    |
 //! | `validators` | whole validators on Jolteon, which continue from these                       |
 //! | `replica`    | Trantor with an application, checkpoints and state transfer, without a function |
+//! | `pipeline`   | Jolteon with execution: certified states on disks that fail                     |
 //! | `tally`      | numbers of what was done                                                     |
 //!
 //! Engine and function are drawn separately from the script. So an execution has the same script with
@@ -39,6 +40,7 @@ pub(crate) mod hand;
 pub(crate) mod ideal;
 pub(crate) mod member;
 mod permissive;
+mod pipeline;
 mod replica;
 mod table;
 mod tally;
@@ -52,7 +54,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ::prefinal_beacon::contract::Rule;
@@ -68,6 +70,7 @@ use self::draw::{Draw, Stakes};
 pub use self::execution::ExecutionReport;
 use self::forge::Forge;
 use self::ideal::Ideal;
+use self::pipeline::Guild;
 use self::replica::Company;
 use self::table::{Game, Table};
 pub use self::tally::{Certificate, Count, Flaw, Kind, Tally};
@@ -93,6 +96,8 @@ pub enum EngineName {
     Permissive,
     /// Trantor with an application, whose checkpoints are taken from one another. There is no function
     Replica,
+    /// Jolteon with the pipeline from a proposal to its certified, durable state. The function is ideal
+    Pipeline,
 }
 
 /// The function that the parties of an execution evaluate.
@@ -122,6 +127,7 @@ impl fmt::Display for EngineName {
             Self::Listed(name) => name.fmt(f),
             Self::Permissive => f.write_str("permissive"),
             Self::Replica => f.write_str("replica"),
+            Self::Pipeline => f.write_str("pipeline"),
         }
     }
 }
@@ -169,6 +175,7 @@ struct Hall<'a> {
     bls: Vec<Late<Real<Bls>>>,
     wvuf: Vec<Late<Real<Wvuf>>>,
     companies: Vec<Late<Company>>,
+    guilds: Vec<Late<Arc<Guild>>>,
 }
 
 /// Keys that were generated.
@@ -261,7 +268,13 @@ impl<'a> Hall<'a> {
             layouts.iter().map(|_| OnceLock::new()).collect()
         }
         let (ideal, bls, wvuf) = (empty(layouts), empty(layouts), empty(layouts));
-        Self { layouts, ideal, bls, wvuf, companies: empty(layouts) }
+        let (companies, guilds) = (empty(layouts), empty(layouts));
+        Self { layouts, ideal, bls, wvuf, companies, guilds }
+    }
+
+    fn play_pipeline(&self, seed: u64, draw: &Draw) -> Result<ExecutionReport, Failure> {
+        let make = |layout: &Layout| Guild::new(layout).map(Arc::new);
+        pipeline::play(seed, draw, late(&self.guilds, self.layouts, draw.board, make)?)
     }
 
     fn play_replica(&self, game: Game, draw: &Draw) -> Result<ExecutionReport, Failure> {
@@ -363,6 +376,7 @@ impl Order {
         let game = Game { seed, engine: kind.0, signatures, without: self.without };
         let play = AssertUnwindSafe(|| match kind.0 {
             EngineName::Replica => hall.play_replica(game, &Draw::new(seed, companies)),
+            EngineName::Pipeline => hall.play_pipeline(seed, &Draw::new(seed, stakes)),
             _ => hall.play(game, kind.1, &Draw::new(seed, stakes), player),
         });
         // What panics is a violation like any other, and the others are still played.

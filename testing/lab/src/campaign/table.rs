@@ -136,7 +136,9 @@ impl<S: Forge> Table<S> {
                 let terms = self.terms::<E>(Binding::Slot, E::FAST_ATTEMPT, without)?;
                 self.play_on::<E>(seed, draw, terms, self.cast(signatures))
             }),
-            EngineName::Replica => Err(Failure::bad_input("a replica has no function")),
+            EngineName::Replica | EngineName::Pipeline => {
+                Err(Failure::bad_input(format_args!("{engine}: it is played by itself")))
+            }
             EngineName::Permissive => {
                 let mut style = Style::draw(seed);
                 if !values {

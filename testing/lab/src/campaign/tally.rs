@@ -30,6 +30,8 @@ pub enum Kind {
     Crash,
     /// A crash right behind a record.
     CrashAtRecord,
+    /// A crash in the middle of a write of the store.
+    CrashAtWrite,
     /// A partition that heals.
     Partition,
     /// Letters lost on the way.
@@ -64,6 +66,14 @@ pub enum Kind {
     FalsePiece,
     /// A checkpoint that no quorum has certified.
     FalseCheckpoint,
+    /// A party whose executor computes something else.
+    OtherExecutor,
+    /// A signature on the state of a block that is not ordered.
+    EagerSignature,
+    /// A proposal, order, value or certificate that reaches the pipeline late.
+    Late,
+    /// A start on a store that holds blocks which are not committed.
+    Optimistic,
     /// A state that an honest party has taken from others.
     Restored,
     /// A view that an honest party has given up.
@@ -82,6 +92,8 @@ pub enum Kind {
     FoundState,
     /// A faulty party that has sent pieces which are none.
     FoundPiece,
+    /// A party that has stopped because its state is not the certified one.
+    FoundDivergence,
 }
 
 /// What a false certificate claims.
@@ -123,6 +135,8 @@ impl Kind {
                 | Self::Restored
                 | Self::FoundState
                 | Self::FoundPiece
+                | Self::FoundDivergence
+                | Self::Optimistic
         )
     }
 
@@ -215,6 +229,7 @@ impl fmt::Display for Kind {
             Self::Forget => "crashes, disk lost (faulty)",
             Self::Crash => "crashes, disk kept",
             Self::CrashAtRecord => "crashes right behind a record",
+            Self::CrashAtWrite => "crashes in the middle of a write",
             Self::Partition => "partitions, healed",
             Self::Loss => "letters lost on the way",
             Self::Leap => "clocks set",
@@ -232,6 +247,10 @@ impl fmt::Display for Kind {
             Self::FalseState => "votes for other states",
             Self::FalsePiece => "pieces of states that are none",
             Self::FalseCheckpoint => "checkpoints that nobody has certified",
+            Self::OtherExecutor => "parties with another executor",
+            Self::EagerSignature => "states signed before they are ordered",
+            Self::Late => "inputs that reach the pipeline late",
+            Self::Optimistic => "seen: starts with blocks that are not committed",
             Self::Restored => "seen: states taken from others",
             Self::GaveUp => "seen: views given up",
             Self::Handover => "seen: parties with keys of a next committee",
@@ -241,6 +260,7 @@ impl fmt::Display for Kind {
             Self::FoundMalformed => "found: malformed messages",
             Self::FoundState => "found: votes for wrong states, with evidence",
             Self::FoundPiece => "found: wrong pieces of states",
+            Self::FoundDivergence => "found: states that are not the certified ones",
         })
     }
 }
