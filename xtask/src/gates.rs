@@ -148,7 +148,7 @@ const FUZZ_SECONDS: u32 = 6;
 const EXTRAS: &str = "prefinal-crypto-core/serde,prefinal-crypto-core/interop-ark,\
                       prefinal-crypto-core/interop-blst,prefinal-crypto-core/interop-blstrs,\
                       prefinal-pvss-dkg/parallel,prefinal-node/timelock,prefinal-node/validator,\
-                      prefinal-codes/timelock,prefinal-fuzz/fuzzer";
+                      prefinal-node/evm,prefinal-codes/timelock,prefinal-fuzz/fuzzer";
 
 /// Conversions to the types of other libraries, which no other feature changes.
 const INTEROP: &str = "interop-ark,interop-blst,interop-blstrs";
