@@ -327,7 +327,8 @@ fn targets() -> Result<Vec<Gate>, Failed> {
     let light = "-p prefinal-light --no-default-features --features arkworks";
     let arkworks = "-p prefinal-crypto-core --no-default-features --features arkworks,serde";
     let facade = "-p prefinal --no-default-features --features arkworks";
-    let each = TARGETS.iter().flat_map(|to| [build(to, plain), build(to, arkworks), build(to, light)]);
+    let each =
+        TARGETS.iter().flat_map(|to| [build(to, plain), build(to, arkworks), build(to, light)]);
     Ok(each.chain([build(WASM_TRIPLE, facade)]).collect())
 }
 

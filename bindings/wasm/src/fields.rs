@@ -12,16 +12,19 @@ impl<'a> Fields<'a> {
         Self(Reader::new(bytes))
     }
 
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], JsValue> {
+        self.0.array().map_err(short)
+    }
+}
+
+#[cfg(feature = "verifier")]
+impl<'a> Fields<'a> {
     pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], JsValue> {
         self.0.take(length).map_err(short)
-    }
-
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], JsValue> {
-        self.0.array().map_err(short)
     }
 
     pub(crate) fn u32(&mut self) -> Result<u32, JsValue> {
