@@ -2,15 +2,17 @@
 use prefinal_execution::{Block, Executor, Height, Part, Randomness, Transaction};
 use prefinal_protocol::ChainId;
 use prefinal_state::transfers::{
-    Action, Amount, CandidateError, Candidates, Nonce, Receipt, Rejection, SignedTransfer,
-    TransferError, burnt_key,
+    Account, Action, Amount, CandidateError, Candidates, Nonce, Receipt, Rejection, SignedTransfer,
+    SupplyError, TransferError, burnt_key, genesis_rows,
 };
-use prefinal_state::{Delta, View};
+use prefinal_state::{Delta, Genesis, View};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use redb::backends::InMemoryBackend;
 
 use crate::chain::{
-    CHAIN, EXECUTOR, GENESIS, RICH, account, draw, execute, header, id, key, memory, pay, transfer,
+    CHAIN, EXECUTOR, GENESIS, RICH, account, draw, execute, header, id, key, memory, open, pay,
+    transfer,
 };
 
 fn receipts(delta: &Delta) -> Vec<Receipt> {
@@ -94,6 +96,19 @@ fn one_who_cannot_pay_the_amount_pays_the_fee() {
     assert_eq!(burnt(&view), 4);
 }
 
+/// No genesis with a sum that one account could hold leads here.
+#[test]
+fn who_cannot_hold_more_gets_nothing_and_the_sender_keeps_it() {
+    let full = Account { balance: Amount::new(u64::MAX), nonce: Nonce::new(0) }.to_row();
+    let rows = [0, 1].map(|number| (id(number).key(), full.clone())).into();
+    let store = open(InMemoryBackend::new(), &Genesis { block: GENESIS, rows });
+    let block = Block::new(header(1, GENESIS, 1), vec![pay(0, 0, 1, 10)]);
+    let execution = execute(&EXECUTOR, &store.view().unwrap(), &block);
+    assert_eq!(receipts(&execution.delta), [Receipt::Unpaid]);
+    assert_eq!(account(&execution.view, 0).balance.get(), u64::MAX - 2);
+    assert_eq!(account(&execution.view, 1).balance.get(), u64::MAX);
+}
+
 #[test]
 fn draws_run_behind_all_payments_and_read_the_value() {
     // In block order the draw comes first; it is executed last, so its nonce is the second.
@@ -117,6 +132,30 @@ fn draws_run_behind_all_payments_and_read_the_value() {
         assert_eq!(total(&execution.view, 5), 5 * RICH);
     }
     assert!(winners[1..].iter().all(|times| *times > 8), "{winners:?}");
+}
+
+/// Whoever sees one draw's outcome knows nothing of another's.
+#[test]
+fn draws_of_one_block_are_independent() {
+    let store = memory(8);
+    let draws = vec![draw(0, 0, &[4, 5], 1), draw(1, 0, &[4, 5], 1)];
+    let block = Block::new(header(1, GENESIS, 1), draws);
+    let view = store.view().unwrap();
+    let differ = |value: &u8| {
+        let draft = EXECUTOR.head(&view, &block).unwrap();
+        let draft = EXECUTOR.tail(draft, &block, Randomness::new([*value; 32])).unwrap();
+        let receipts = receipts(&EXECUTOR.seal(draft, &block).unwrap().delta);
+        receipts[0] != receipts[1]
+    };
+    let count = (0..40).filter(differ).count();
+    assert!((8..32).contains(&count), "{count} of 40 pairs differ");
+}
+
+#[test]
+fn a_genesis_has_no_more_than_one_account_could_hold() {
+    let of = |second| [(id(0), Amount::new(u64::MAX)), (id(1), Amount::new(second))].into();
+    assert_eq!(genesis_rows(&of(1)), Err(SupplyError));
+    assert_eq!(genesis_rows(&of(0)).unwrap().len(), 2);
 }
 
 #[test]
