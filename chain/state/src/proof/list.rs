@@ -50,12 +50,6 @@ impl ListRoot {
         Self(sha256(&[&[2], &count.to_be_bytes(), top]))
     }
 
-    /// A root by its 32 bytes.
-    #[must_use]
-    pub const fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
     /// The 32 bytes of the root.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
