@@ -193,11 +193,9 @@ impl PartyNode {
     fn engine_wants(&mut self, effect: jolteon::Effect) {
         match effect {
             jolteon::Effect::Send { to, message } => {
-                if let jolteon::Message::Proposal(proposal) = &message {
-                    self.proposed(&proposal.block.clone());
-                }
                 self.out(Wants::Send(to, Post::Engine(message)));
             }
+            jolteon::Effect::Proposed { block } => self.proposed(&block),
             jolteon::Effect::Check(job) => self.run(Job::Engine(job)),
             jolteon::Effect::Prefinalized { round, block } => {
                 let (slot, block) = (Slot::new(round.get()), BlockId::new(block.to_bytes()));
