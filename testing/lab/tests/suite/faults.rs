@@ -124,6 +124,7 @@ fn a_crash_between_writing_and_sending_changes_nothing<S: Lab>() {
             Record::Engine(_, prefinal_jolteon::Record::Safety(_)) => 0,
             Record::Engine(_, prefinal_jolteon::Record::Block(_)) => 1,
             Record::Engine(_, prefinal_jolteon::Record::Finalized { .. }) => 2,
+            Record::Application(_) => unreachable!("there is no application"),
             Record::Participant(record) => match record {
                 Kept::Ordered { .. } | Kept::Abandoned(_) => 3,
                 Kept::Beacon(_, _, prefinal_beacon::Record::Released { .. }) => 4,
