@@ -69,7 +69,7 @@ impl Net {
                     self.queue.extend(to.map(|to| (at, to, message.clone())));
                 }
                 Output::Do(Effect::Run(job)) => {
-                    let verdict = job.run(&self.identities[at]);
+                    let verdict = job.run(&self.identities[at], &());
                     self.seats[at].handle(self.now, Input::Checked(verdict));
                 }
                 Output::Do(Effect::Tell(event)) => self.told(at, event),
