@@ -9,6 +9,8 @@ use std::fmt::Debug;
 
 use ::prefinal_beacon::stack::Channels;
 use borsh::{BorshDeserialize, BorshSerialize};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
 use prefinal_engine::Block;
 use prefinal_protocol::{Instant, Slot, Value, View};
 
@@ -22,7 +24,7 @@ pub enum Input<A: ChainApplication> {
         slot: Slot,
         /// The block before it, if the engine names one.
         parent: Option<Value>,
-        /// The proposed block.
+        /// The block with its name and all its transactions.
         block: Block,
     },
     /// This party is about to cast the vote that makes the block final.
@@ -44,14 +46,14 @@ pub enum Input<A: ChainApplication> {
     /// The first epoch's keys are here, and with them the first slot in which channels have outputs. After a
     /// restart this comes again.
     Began {
-        /// That slot.
+        /// The first slot that channels have outputs in.
         first: Slot,
     },
     /// The value of a final slot, as 32 random bytes.
     Value {
         /// The slot that the value belongs to.
         slot: Slot,
-        /// The value itself.
+        /// 32 bytes that nobody could foresee.
         value: [u8; 32],
     },
     /// An effect of one of the application's channels.
@@ -64,6 +66,16 @@ pub enum Input<A: ChainApplication> {
 pub enum Effect<A: ChainApplication> {
     /// An input for one of the application's channels.
     Beside(<A::Channels as Channels>::Input),
+    /// Show a peer what it has asked one of the application's channels for; see
+    /// [`Lookup`](::prefinal_beacon::Effect::Lookup).
+    Show {
+        /// The peer that asks.
+        to: Party,
+        /// The epoch of the slot.
+        epoch: EpochId,
+        /// The channel's message with the output of the slot.
+        message: <A::Channels as Channels>::Message,
+    },
     /// Run this job and return its verdict as [`Input::Checked`].
     Run(A::Job),
     /// Tell this to logs, statistics and clients.

@@ -179,6 +179,9 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
                 Ok(application::Effect::Beside(input)) => {
                     self.participant.handle(now, participant::Input::Beside(input));
                 }
+                Ok(application::Effect::Show { to, epoch, message }) => {
+                    self.send(Recipient::One(to), Envelope::one(epoch, OneOf::Rest(message)));
+                }
                 Ok(application::Effect::Run(job)) => {
                     self.effect(Effect::Run(Job::Application(job)));
                 }

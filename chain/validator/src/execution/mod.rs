@@ -26,7 +26,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ::prefinal_beacon::stack::OneOf;
-use ::prefinal_beacon::{Reveal, StateRoot, StateSig, StateStatement, epochs};
+use ::prefinal_beacon::{
+    CertifiedRoot, Message, Path, Reveal, StateRoot, StateSig, StateStatement, epochs,
+};
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::MinSig;
@@ -64,32 +66,48 @@ pub fn marked(transaction: &[u8]) -> Vec<u8> {
     [&[MARK], transaction].concat()
 }
 
+/// How many certificates are kept for peers: as many as a channel keeps outputs of one life.
+const SHOWN: usize = 256;
+
+/// The message that shows a certificate to a peer that missed it. Costs nothing; the peer verifies it.
+#[must_use]
+pub fn shown(slot: Slot, certified: &Certified<StateCertificate>) -> Message<StateSig> {
+    let certificate = certified.certificate.clone();
+    let shown = CertifiedRoot { root: certified.digest, certificate };
+    Message::Output { slot, path: Path::Tight, shown }
+}
+
 /// What a party keeps of its blocks' execution, beside the store.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub enum Record {
-    /// A block was ordered. It has only transactions that may be executed.
+    /// A block was ordered.
     Ordered {
         /// The slot of the block.
         slot: Slot,
-        /// The block.
+        /// The block with those of its transactions that are executed.
         block: Block,
     },
     /// The value of a slot, for a block that reads it.
     Value {
         /// The slot of the value.
         slot: Slot,
-        /// The value itself.
+        /// 32 bytes that nobody could foresee.
         value: [u8; 32],
     },
     /// The state of a block is certified.
-    Certified(Certified<StateCertificate>),
+    Certified {
+        /// The slot of the block.
+        slot: Slot,
+        /// The block, its state, and the certificate.
+        certified: Certified<StateCertificate>,
+    },
     /// Written by the pipeline.
     Pipeline(prefinal_execution::Record<StateCertificate>),
 }
 
 /// Something that happened to a block here.
 pub enum BlockEvent<T> {
-    /// It was ordered.
+    /// The order has a block with this content.
     Ordered(prefinal_execution::Block<T>),
     /// It is executed, and this party votes for its state.
     Executed(Height),
@@ -99,7 +117,7 @@ pub enum BlockEvent<T> {
     Committed(Committed),
     /// A peer did wrong in the channel of certificates; the fault is described in words.
     Accused {
-        /// The peer.
+        /// The peer whose message was false.
         party: Party,
         /// The check that failed.
         fault: String,
@@ -183,6 +201,9 @@ pub struct PipelineHost<St: Store<Certificate = StateCertificate>> {
     readers: BTreeMap<Slot, Height>,
     /// Records of an earlier life that wait for the first slot.
     past: Vec<Record>,
+    /// Certificates of the last [`SHOWN`] slots. The channel has forgotten those of an earlier life, and a peer
+    /// that lacks one commits nothing before it has it.
+    certificates: BTreeMap<Slot, Certified<StateCertificate>>,
     /// For the pipeline, in the order of heights.
     later: VecDeque<Dated<St>>,
     /// The party is about to cast an order vote: the contract is asked behind this input anyway.
@@ -220,6 +241,7 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
             lineage: Lineage::new(),
             readers: BTreeMap::new(),
             past: Vec::new(),
+            certificates: BTreeMap::new(),
             later: VecDeque::new(),
             casting: false,
             outputs: VecDeque::new(),
@@ -228,7 +250,12 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
             match record {
                 // Nothing is placed yet.
                 Record::Ordered { slot, block } => drop(host.lineage.ordered(slot, block)),
-                record => host.past.push(record),
+                record => {
+                    if let Record::Certified { slot, certified } = &record {
+                        host.remember(*slot, certified.clone());
+                    }
+                    host.past.push(record);
+                }
             }
         }
         Ok(host)
@@ -291,13 +318,17 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
     }
 
     fn begin(&mut self, now: Instant, first: Slot) {
+        // That an output was shown is no record that must be durable, so the channel may have to show it again.
+        for (slot, certified) in self.certificates.clone() {
+            self.give_content(slot, Value::new(certified.block.to_bytes()), certified.digest);
+        }
         for placed in self.lineage.begin(first) {
             self.place(now, &placed);
         }
         for record in std::mem::take(&mut self.past) {
             match record {
                 Record::Value { slot, value } => self.value(now, slot, value),
-                Record::Certified(certified) => self.certified(now, certified),
+                Record::Certified { certified, .. } => self.certified(now, certified),
                 Record::Ordered { .. } | Record::Pipeline(_) => {}
             }
         }
@@ -319,6 +350,14 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         }
     }
 
+    /// Keeps a certificate for peers that ask for it.
+    fn remember(&mut self, slot: Slot, certified: Certified<StateCertificate>) {
+        self.certificates.insert(slot, certified);
+        while self.certificates.len() > SHOWN {
+            self.certificates.pop_first();
+        }
+    }
+
     fn prefinalized(&mut self, now: Instant, view: View, value: Value) {
         let Some(Header { id: block, height, .. }) = self.lineage.header(value) else { return };
         self.casting = true;
@@ -327,9 +366,18 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
     }
 
     fn beside(&mut self, now: Instant, effect: epochs::Effect<StateSig>) {
-        let epochs::Effect::Of { effect, .. } = effect else { return };
+        let epochs::Effect::Of { epoch, effect } = effect else { return };
         match effect {
             ::prefinal_beacon::Effect::Reveal(reveal) => self.revealed(now, &reveal),
+            ::prefinal_beacon::Effect::Lookup { to, slots } => {
+                let known =
+                    slots.iter().filter_map(|slot| Some((*slot, self.certificates.get(slot)?)));
+                let messages: Vec<_> =
+                    known.map(|(slot, certified)| shown(slot, certified)).collect();
+                for message in messages {
+                    self.effect(Effect::Show { to, epoch, message: OneOf::First(message) });
+                }
+            }
             ::prefinal_beacon::Effect::Accuse { party, fault } => {
                 self.tell(BlockEvent::Accused { party, fault: fault.to_string() });
             }
@@ -341,9 +389,10 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         let StateStatement { value, root: digest, .. } = reveal.output;
         // Without a place it is committed already.
         let Some(Header { id: block, height, .. }) = self.lineage.header(value) else { return };
-        let certificate = reveal.proof.clone();
+        let (slot, certificate) = (reveal.slot, reveal.proof.clone());
         let certified = Certified { height, block, digest, certificate };
-        self.keep(Record::Certified(certified.clone()));
+        self.remember(slot, certified.clone());
+        self.keep(Record::Certified { slot, certified: certified.clone() });
         self.certified(now, certified);
     }
 
@@ -390,16 +439,20 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         }
     }
 
+    fn give_content(&mut self, slot: Slot, value: Value, root: [u8; 32]) {
+        let statement = StateStatement { context: self.context, slot, value, root };
+        let content = StateRoot::new(&self.electorate, statement);
+        let content = epochs::Input::Content { epoch: self.context.epoch, content };
+        self.effect(Effect::Beside(OneOf::First(content)));
+    }
+
     /// The root is the slot's content. If the order vote has left already, the contract decides again, with its
     /// view.
     fn vote(&mut self, vote: Vote) {
         let Vote { slot, claim, view } = vote;
         self.tell(BlockEvent::Executed(claim.height));
         let (value, root) = (Value::new(claim.block.to_bytes()), claim.roots.digest());
-        let statement = StateStatement { context: self.context, slot, value, root };
-        let content = StateRoot::new(&self.electorate, statement);
-        let content = epochs::Input::Content { epoch: self.context.epoch, content };
-        self.effect(Effect::Beside(OneOf::First(content)));
+        self.give_content(slot, value, root);
         if let Some(view) = view.filter(|_| !self.casting) {
             let again = epochs::Input::Prefinalized { slot, view, value };
             self.effect(Effect::Beside(OneOf::First(again)));

@@ -33,7 +33,7 @@ pub(super) enum Kept {
     /// The engine may not say again what is ordered.
     Ordered(Block<SignedTransfer>),
     Value(Slot, Randomness),
-    Certified(Certified<Proof>),
+    Certified(Slot, Certified<Proof>),
 }
 
 pub(super) enum Happens {

@@ -22,6 +22,7 @@ use prefinal_protocol::{Instant, Machine, Recipient};
 use prefinal_sim::{Chance, Dice};
 use prefinal_state::StoredTransaction;
 use prefinal_state::transfers::SignedTransfer;
+use prefinal_validator::execution::shown;
 
 use super::super::ideal::Ideal;
 use super::event::{Happens, Job, Kept, Observation, Post, Wants};
@@ -55,7 +56,7 @@ pub(super) struct Machines {
     pub(super) found: (Committed, Vec<(Header, Roots)>),
 }
 
-/// One party.
+/// A party's engine, beacons, pipeline and disk.
 pub(super) struct PartyNode {
     means: Means,
     engine: Jolteon,
@@ -73,6 +74,10 @@ pub(super) struct PartyNode {
     given: Height,
     values: BTreeMap<Slot, Randomness>,
     certificates: BTreeMap<Height, Certified<Proof>>,
+    /// For peers: the beacon of certificates has forgotten what it showed in an earlier life.
+    archive: BTreeMap<Slot, ::prefinal_beacon::Message<StateSig>>,
+    /// What was certified in earlier lives.
+    certified_before: Vec<(Slot, Certified<Proof>)>,
     /// What this party signs of each slot.
     statements: BTreeMap<Slot, StateStatement>,
     late: BTreeMap<(Instant, u64), Input<Ledger, Proof>>,
@@ -98,6 +103,8 @@ impl PartyNode {
             last_ordered: GENESIS,
             values: BTreeMap::new(),
             certificates: BTreeMap::new(),
+            archive: BTreeMap::new(),
+            certified_before: Vec::new(),
             statements: BTreeMap::new(),
             late: BTreeMap::new(),
             lateness: 0,
@@ -114,8 +121,12 @@ impl PartyNode {
                     }
                 }
                 Kept::Value(slot, value) => drop(node.values.insert(*slot, *value)),
-                Kept::Certified(certified) if certified.height > node.given => {
-                    node.certificates.insert(certified.height, certified.clone());
+                Kept::Certified(slot, certified) => {
+                    node.archive.insert(*slot, shown(*slot, certified));
+                    node.certified_before.push((*slot, certified.clone()));
+                    if certified.height > node.given {
+                        node.certificates.insert(certified.height, certified.clone());
+                    }
                 }
                 _ => {}
             }
@@ -170,6 +181,10 @@ impl PartyNode {
         if let Err(why) = &self.pipeline {
             let why = *why;
             self.note(Observation::NotStarted(why));
+        }
+        // That an output was shown is no record that must be durable, so the beacon may have to show it again.
+        for (slot, certified) in std::mem::take(&mut self.certified_before) {
+            self.give_content(self.statement(slot, certified.block, certified.digest));
         }
         self.pipeline_outputs();
         self.engine(jolteon::Input::Start);
@@ -339,6 +354,12 @@ impl PartyNode {
                 }
                 ::prefinal_beacon::Effect::Check(job) => self.run(Job::State(job)),
                 ::prefinal_beacon::Effect::Reveal(reveal) => self.certified(&reveal),
+                ::prefinal_beacon::Effect::Lookup { to, slots } => {
+                    let known = slots.iter().filter_map(|slot| self.archive.get(slot)).cloned();
+                    for message in known.collect::<Vec<_>>() {
+                        self.out(Wants::Send(Recipient::One(to), Post::State(message)));
+                    }
+                }
                 ::prefinal_beacon::Effect::Accuse { party, fault } => {
                     self.note(Observation::Accused(party, fault.to_string()));
                 }
@@ -357,7 +378,8 @@ impl PartyNode {
         };
         let (height, digest, certificate) = (header.height, statement.root, reveal.proof.clone());
         let certified = Certified { height, block, digest, certificate };
-        self.outputs.push_back(Output::Keep(Kept::Certified(certified.clone())));
+        self.archive.insert(reveal.slot, reveal.message());
+        self.outputs.push_back(Output::Keep(Kept::Certified(reveal.slot, certified.clone())));
         self.certificates.insert(height, certified.clone());
         self.tell(Input::Certified(certified));
     }
@@ -389,10 +411,10 @@ impl PartyNode {
             }
             Effect::Vote(vote) => {
                 self.note(Observation::Voted(vote));
-                let statement = self.statement(vote.slot, vote.claim.block, vote.claim.roots);
+                let root = vote.claim.roots.digest();
+                let statement = self.statement(vote.slot, vote.claim.block, root);
                 self.statements.insert(vote.slot, statement);
-                let content = StateRoot::new(&self.means.electorate, statement);
-                self.state(::prefinal_beacon::Input::Content(content));
+                self.give_content(statement);
                 if let Some(view) = vote.view {
                     let (slot, value) = (vote.slot, statement.value);
                     self.state(::prefinal_beacon::Input::Prefinalized { slot, view, value });
@@ -421,14 +443,19 @@ impl PartyNode {
         }
     }
 
-    fn statement(&self, slot: Slot, block: BlockId, roots: Roots) -> StateStatement {
-        let (value, root) = (Value::new(block.to_bytes()), roots.digest());
+    fn statement(&self, slot: Slot, block: BlockId, root: [u8; 32]) -> StateStatement {
+        let value = Value::new(block.to_bytes());
         StateStatement { context: self.means.context, slot, value, root }
+    }
+
+    fn give_content(&mut self, statement: StateStatement) {
+        let content = StateRoot::new(&self.means.electorate, statement);
+        self.state(::prefinal_beacon::Input::Content(content));
     }
 
     /// A faulty party signs what nobody has ordered.
     fn sign_early(&mut self, header: &Header, roots: Roots) {
-        let statement = self.statement(header.slot, header.id, roots);
+        let statement = self.statement(header.slot, header.id, roots.digest());
         let Some(secret) = &self.means.eager else { return };
         let partial = secret.sign(StateSig::DOMAIN, &statement.to_bytes());
         let (path, slot, value) = (Path::Tight, header.slot, Some(statement.value));
