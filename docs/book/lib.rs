@@ -16,6 +16,7 @@ chapters! {
     what: "src/what.md",
     contract: "src/contract.md",
     operate: "src/operate.md",
+    light: "src/light.md",
     weights: "src/weights.md",
     bls: "src/schemes/bls.md",
     vuf: "src/schemes/vuf.md",

@@ -66,7 +66,7 @@ const ARROWS: [(&str, &[&str]); 44] = [
         ],
     ),
     ("prefinal-net", &["prefinal-protocol"]),
-    ("prefinal-book", &["prefinal"]),
+    ("prefinal-book", &["prefinal", "prefinal-light"]),
     ("prefinal-example-chain", &["prefinal"]),
     ("prefinal-protocol", &[]),
     ("prefinal-weighted-rounding", &[]),

@@ -83,7 +83,7 @@
 //! verifies rows of the state, that there is no such row, and transactions with their receipts.
 //!
 //! **Epoch endings.** A chain announces its next committee in a row of its state ([`EpochRow`]), as it keeps
-//! everything that its blocks decide. Whoever certifies that state certifies the next committee with it: nothing
+//! everything that its blocks decide. Those who certify that state certify the next committee with it: nothing
 //! else has to be signed, and the contract that holds back certificates of what is not final holds for both.
 //! An ending is a certified block, what changes of the committee, and the path of the row. A new key comes with its
 //! proof of possession; keys that stay were checked before.
@@ -96,11 +96,6 @@
 //! Costs are listed in [`verifier`].
 #![no_std]
 #![forbid(unsafe_code)]
-
-// The book's page about light clients: its snippets are tested here, where they compile.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/book/src/light.md")]
-mod page {}
 
 extern crate alloc;
 

@@ -74,11 +74,12 @@ fn has_heading(chapter: &Path, name: &str) -> bool {
 }
 
 /// A page of rustdoc that the book links, and the file that it is made from, by their beginnings.
-const PAGES: [(&str, &str); 9] = [
+const PAGES: [(&str, &str); 10] = [
     ("prefinal-beacon/latest/prefinal_beacon/", "beacon/src"),
     ("prefinal-contract/latest/prefinal_contract/", "beacon/contract/src"),
     ("prefinal-crypto-core/latest/prefinal_crypto_core/", "crypto-core/src"),
     ("prefinal-driver/latest/prefinal_driver/", "beacon/driver/src"),
+    ("prefinal-engine/latest/prefinal_engine/", "consensus/engine/src"),
     ("prefinal-execution/latest/prefinal_execution/", "chain/execution/src"),
     ("prefinal-malachite/latest/prefinal_malachite/", "consensus/malachite/src"),
     ("prefinal-pvss-dkg/latest/prefinal_pvss_dkg/", "pvss-dkg/src"),
