@@ -130,11 +130,13 @@ fn programs() -> Vec<Measure> {
         let (build, run) = (cargo(" --no-run"), cargo(" --"));
         all.push(Measure { name: format!("micro-{bench}"), build, run });
     }
-    let state = |line: &str| {
-        Gate::cargo(&format!("bench --locked -p prefinal-state --features evm --bench state{line}"))
-    };
-    let (build, run) = (state(" --no-run"), state(" --"));
-    all.push(Measure { name: "state".to_owned(), build, run });
+    for (name, package) in [("state", "prefinal-state --features evm"), ("light", "prefinal-light")]
+    {
+        let cargo =
+            |line: &str| Gate::cargo(&format!("bench --locked -p {package} --bench {name}{line}"));
+        let (build, run) = (cargo(" --no-run"), cargo(" --"));
+        all.push(Measure { name: name.to_owned(), build, run });
+    }
     for folder in PEERS {
         let cargo = |task: &str| {
             let manifest = format!("--manifest-path benches/peers/{folder}/Cargo.toml");

@@ -25,7 +25,7 @@ struct Section {
     kind: Kind,
 }
 
-const SECTIONS: [Section; 8] = [
+const SECTIONS: [Section; 9] = [
     Section {
         suite: "peers",
         title: "Against published libraries",
@@ -59,6 +59,13 @@ const SECTIONS: [Section; 8] = [
         about: "A block of 1000 transfers, executed, written and certified, on a file; the limit executes \
                 it alone. Times are processor time of the whole process. `throughput` is by the wall, \
                 in transactions a second.",
+        kind: Kind::Comparison,
+    },
+    Section {
+        suite: "light",
+        title: "Light clients",
+        about: "From the genesis to epoch 1000, by a committee's stake and by a key. Times are processor \
+                time of one thread.",
         kind: Kind::Comparison,
     },
     Section {

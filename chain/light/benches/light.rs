@@ -10,8 +10,8 @@
 //! | `account`  | an account's row under a block that is verified                                  |
 //!
 //! In `still` the committee stays as it is, in `moving` ten stakes change in each epoch and one member has another
-//! key. The state has 100 000 accounts. All rows are processor time of the process, which has one thread. On
-//! standard error: the bytes of each proof.
+//! key. The state has 100 000 accounts. Times are processor time of the process, which has one thread;
+//! beside them are the bytes of what is sent.
 #![allow(
     clippy::as_conversions,
     clippy::cast_precision_loss,
@@ -24,20 +24,19 @@
 #[path = "../tests/suite/chain.rs"]
 mod chain;
 
-use std::hint::black_box;
 use std::time::Duration;
 
-use criterion::measurement::{Measurement, ValueFormatter, WallTime};
-use criterion::{BatchSize, Criterion};
 use prefinal_crypto_core::certificate::StateStatement;
 use prefinal_light::{Claim, KeyProof, KeyVerifier, LightObject, StakeProof, StakeVerifier};
-use prefinal_rows::Clock;
+use prefinal_rows::{Clock, Meter, OURS, Options, Sheet};
 
 use crate::chain::{CHAIN, Chain, account, member, secret, with};
 
 const MEMBERS: usize = 100;
 const EPOCHS: usize = 1000;
 const ACCOUNTS: u64 = 100_000;
+/// Processor time for one row at most: a whole proof takes seconds.
+const BUDGET: Duration = Duration::from_secs(20);
 
 fn stake(at: usize) -> u128 {
     1_000_000 + (at as u128 * 7919) % 1_000_000
@@ -81,94 +80,48 @@ fn follow(moving: bool) -> Followed {
 /// The key of threshold certificates.
 const GROUP: u64 = 1 << 40;
 
-fn stake_rows(criterion: &mut Bench, name: &str, followed: &Followed) {
+fn stake_rows(sheet: &mut Sheet, meter: &Meter, name: &str, followed: &Followed) {
     let Followed { start, proof, .. } = followed;
     let bytes = proof.to_wire();
-    let each: usize = proof.endings.iter().map(|ending| ending.to_wire().len()).sum();
-    let (whole, one) = (bytes.len(), each / EPOCHS);
-    eprintln!("{name}: {whole} bytes from genesis to epoch {EPOCHS}, {one} for each ending");
-    let mut group = criterion.benchmark_group(name);
-    group.bench_function("advance", |bencher| {
-        let first = &proof.endings[0];
-        bencher.iter_batched_ref(
-            || start.clone(),
-            |client| client.advance(first).unwrap(),
-            BatchSize::SmallInput,
-        );
-    });
-    group.sample_size(10);
-    group.bench_function("decode", |bencher| {
-        bencher.iter(|| StakeProof::from_wire(&bytes).unwrap());
-    });
-    group.bench_function("verify", |bencher| {
-        bencher.iter_batched_ref(
-            || start.clone(),
-            |client| client.verify_proof(proof).unwrap(),
-            BatchSize::SmallInput,
-        );
-    });
-    group.finish();
+    let ending = &proof.endings[0];
+    let case = format!("{name}, {MEMBERS} members, {EPOCHS} epochs");
+    let advance = meter.least_each(|| start.clone(), |mut client| client.advance(ending).unwrap());
+    sheet
+        .of("light::advance", &case)
+        .time(OURS, advance)
+        .bytes(OURS, ending.to_wire().len() as f64);
+    let decode = meter.least(|| StakeProof::from_wire(&bytes).unwrap());
+    sheet.of("light::decode", &case).time(OURS, decode).bytes(OURS, bytes.len() as f64);
+    let verify =
+        meter.least_each(|| start.clone(), |mut client| client.verify_proof(proof).unwrap());
+    sheet.of("light::verify", &case).time(OURS, verify);
 }
 
-fn key_rows(criterion: &mut Bench, followed: &Followed) {
+fn key_rows(sheet: &mut Sheet, meter: &Meter, followed: &Followed) {
     let bytes = followed.key_proof.to_wire();
-    eprintln!("key: {} bytes for epoch {EPOCHS}, and 96 of trust", bytes.len());
     let verifier = KeyVerifier::new(CHAIN, secret(GROUP).public_key());
-    criterion.bench_function("key", |bencher| {
-        bencher.iter(|| verifier.verify_proof(&KeyProof::from_wire(&bytes).unwrap()).unwrap());
-    });
+    let case = format!("epoch {EPOCHS}");
+    let key = meter.least(|| verifier.verify_proof(&KeyProof::from_wire(&bytes).unwrap()).unwrap());
+    sheet.of("light::key", &case).time(OURS, key).bytes(OURS, bytes.len() as f64);
     let block = verifier.verify_proof(&followed.key_proof).unwrap();
     let Claim::Row { value, proof, .. } = &followed.key_proof.claims[0] else { panic!() };
-    criterion.bench_function("account", |bencher| {
-        bencher.iter(|| block.verify_account(account(7), value.as_deref(), black_box(proof)));
-    });
-}
-
-/// A clock of the process's own computing time.
-#[derive(Clone, Copy, Debug)]
-struct ProcessorTime;
-
-type Bench = Criterion<ProcessorTime>;
-
-impl Measurement for ProcessorTime {
-    type Intermediate = Duration;
-    type Value = Duration;
-
-    fn start(&self) -> Duration {
-        Clock::Process.now()
-    }
-
-    fn end(&self, start: Duration) -> Duration {
-        self.start() - start
-    }
-
-    fn add(&self, a: &Duration, b: &Duration) -> Duration {
-        *a + *b
-    }
-
-    fn zero(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn to_f64(&self, value: &Duration) -> f64 {
-        value.as_nanos() as f64
-    }
-
-    fn formatter(&self) -> &dyn ValueFormatter {
-        WallTime.formatter()
-    }
+    let row = meter.least(|| block.verify_account(account(7), value.as_deref(), proof).unwrap());
+    sheet.of("light::account", &format!("{ACCOUNTS} accounts")).time(OURS, row);
 }
 
 fn main() {
-    let mut criterion = Criterion::default().with_measurement(ProcessorTime).configure_from_args();
+    let options = Options::from_command_line();
+    let mut sheet = Sheet::new("light", "cargo bench -p prefinal-light --bench light");
+    let meter = Meter::new(&options, Clock::Process).within(BUDGET, BUDGET);
     let still = follow(false);
     let (waypoint, members) = (still.start.waypoint(), still.start.members());
-    eprintln!("start: 80 bytes of trust, {} of members", members.to_wire().len());
-    criterion.bench_function("start", |bencher| {
-        bencher.iter(|| StakeVerifier::new(&waypoint, &members).unwrap());
-    });
-    stake_rows(&mut criterion, "still", &still);
-    stake_rows(&mut criterion, "moving", &follow(true));
-    key_rows(&mut criterion, &still);
-    criterion.final_summary();
+    let start = meter.least(|| StakeVerifier::new(&waypoint, &members).unwrap());
+    sheet
+        .of("light::start", &format!("{MEMBERS} members"))
+        .time(OURS, start)
+        .bytes(OURS, members.to_wire().len() as f64);
+    stake_rows(&mut sheet, &meter, "still", &still);
+    stake_rows(&mut sheet, &meter, "moving", &follow(true));
+    key_rows(&mut sheet, &meter, &still);
+    sheet.finish(&options).unwrap();
 }
