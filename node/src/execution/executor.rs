@@ -37,7 +37,7 @@ pub struct Order {
     pub chain: ChainId,
     /// The account that sends.
     pub account: usize,
-    /// Its nonce.
+    /// The number of the account's next transaction.
     pub nonce: u64,
     /// The last committed block.
     pub height: Height,
@@ -51,7 +51,7 @@ impl Accounts {
         let count = count.min(MOST_ACCOUNTS).saturating_add(WALLETS);
         let key = |number: u32| {
             let drawn = Sha256::new()
-                .chain_update(b"prefinal devnet account")
+                .chain_update(b"PREFINAL-V1-NODE-ACCOUNT")
                 .chain_update(seed.to_be_bytes())
                 .chain_update(number.to_be_bytes());
             SigningKey::from(<[u8; 32]>::from(drawn.finalize()))
