@@ -130,7 +130,7 @@ pub struct RawVerifiedBlock {
 
 #[wasm_bindgen]
 impl RawVerifiedBlock {
-    /// Epoch and slot.
+    /// The epoch and the slot of the block that the proof shows.
     pub fn numbers(&self) -> Vec<u64> {
         vec![self.block.context().epoch.get(), self.block.slot().get()]
     }
@@ -141,7 +141,7 @@ impl RawVerifiedBlock {
         [self.block.value().to_bytes(), *state.as_bytes(), *receipts.as_bytes()].concat()
     }
 
-    /// Number of claims.
+    /// How many claims about the state the proof carries.
     pub fn claims(&self) -> usize {
         self.claims.len()
     }

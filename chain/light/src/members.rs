@@ -138,7 +138,7 @@ impl CheckedMembers {
 }
 
 impl Candidates {
-    /// As [`MemberList::id`].
+    /// The hash of the list, which is that of [`MemberList::id`].
     pub(crate) fn id(&self) -> [u8; 32] {
         id(self.0.iter().map(|one| &one.member))
     }

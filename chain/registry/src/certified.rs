@@ -6,7 +6,7 @@
 //!                               RowProof    TransactionProof
 //! ```
 //! A client needs the [`Electorate`](prefinal_crypto_core::certificate::Electorate) of the chain's validators and
-//! nothing else from elsewhere; whoever answers is not trusted. Hashes and encodings are hex. The height is only
+//! nothing else from elsewhere; the peer that answers is not trusted. Hashes and encodings are hex. The height is only
 //! what the node says: a certificate names slot and block.
 use prefinal_beacon::{Slot, StateStatement};
 use prefinal_crypto_core::bls::MinSig;
@@ -64,7 +64,7 @@ pub struct ProvenTransaction {
     pub slot: Slot,
     /// Its position in the block, counted from 0.
     pub position: u32,
-    /// The encoded receipt.
+    /// What became of the transaction, as its executor encodes it.
     pub receipt: Vec<u8>,
 }
 
@@ -79,7 +79,7 @@ pub struct CertifiedBlock {
     pub height: Height,
     /// The value that names it.
     pub block: Value,
-    /// Its results.
+    /// The roots of the state and the receipts that the block leaves.
     pub roots: Roots,
 }
 

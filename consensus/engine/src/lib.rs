@@ -241,7 +241,7 @@ pub enum Effect<E: Engine> {
         slot: Slot,
         /// The value that names the block before it; `None` if it is the engine's first block.
         parent: Option<Value>,
-        /// The proposed block.
+        /// The block with its name and all its transactions.
         block: Block,
     },
     /// This party is about to cast the vote that makes the value final once enough parties cast it.

@@ -73,7 +73,7 @@ pub enum Effect {
     /// A justified block has arrived, or is this party's own. This is reported before the vote for it, at most
     /// once per round.
     Proposed {
-        /// The block.
+        /// The block, whose header and certificate are valid.
         block: Block,
     },
     /// This party order-votes the block; the vote is the next `Send`. This is reported at most once per

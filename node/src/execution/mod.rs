@@ -71,11 +71,11 @@ pub enum ExecutorName {
 
 /// Something that an application told, by whom and when.
 pub struct Told<A: ChainApplication> {
-    /// The party.
+    /// The party that tells it.
     pub by: Party,
     /// When, on the parties' clock.
     pub at: Instant,
-    /// What it told.
+    /// What became of one of its blocks.
     pub event: A::Event,
 }
 
@@ -122,7 +122,7 @@ pub trait Workload: Sized + Send + 'static {
     fn print_summary(&self);
 }
 
-/// Nothing is executed.
+/// A devnet whose blocks carry key generation alone.
 impl Workload for () {
     type Application = ();
 
@@ -169,7 +169,7 @@ pub struct ExecutedChain<X: NamedExecutor> {
 
 /// Where and for whom blocks are executed.
 pub struct Site<'a> {
-    /// The committee.
+    /// The committee that executes and certifies.
     pub setup: &'a Arc<Setup>,
     /// The stake that certifies.
     pub quorum: Quorum,

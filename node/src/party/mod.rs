@@ -97,9 +97,9 @@ impl Time {
 
 /// A party that is to run.
 pub struct Seat<S: NamedScheme, E: Engine, A: ChainApplication> {
-    /// The party's secrets.
+    /// The secrets that the party signs and decrypts with.
     pub identity: Arc<Identity>,
-    /// Its validator.
+    /// The machine, which gives out nothing before its records are durable.
     pub validator: JournaledValidator<S, E, A>,
     /// What runs its application's jobs.
     pub workers: A::Workers,

@@ -1,4 +1,4 @@
-//! Threshold certificates: one key, whoever has the shares.
+//! Threshold certificates: one key, no matter who has the shares.
 use std::collections::BTreeMap;
 
 use prefinal_crypto_core::access::{Access, Party, Threshold};
@@ -52,7 +52,7 @@ impl Group {
     }
 }
 
-/// The key is shared anew with another committee, as a handover does it, and verifies both.
+/// The key is shared again with another committee, as a handover does it, and verifies both.
 #[test]
 fn one_key_verifies_every_epoch() {
     let mut rng = ChaCha20Rng::seed_from_u64(1);

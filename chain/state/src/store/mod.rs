@@ -99,7 +99,7 @@ pub struct StateStore<X, C> {
 pub struct StoredBlock {
     /// Its place in the chain.
     pub header: Header,
-    /// Its results.
+    /// The roots of the state and the receipts that the block leaves.
     pub roots: Roots,
 }
 

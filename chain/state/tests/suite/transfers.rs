@@ -134,7 +134,7 @@ fn draws_run_behind_all_payments_and_read_the_value() {
     assert!(winners[1..].iter().all(|times| *times > 8), "{winners:?}");
 }
 
-/// Whoever sees one draw's outcome knows nothing of another's.
+/// A client that sees one draw's outcome knows nothing of another's.
 #[test]
 fn draws_of_one_block_are_independent() {
     let store = memory(8);

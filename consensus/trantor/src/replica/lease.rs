@@ -15,8 +15,8 @@
 //! latest one, which then gets a lease. So each has a span at least, however many there are and whenever they ask.
 //! When it begins, it tells all peers what it fetches, so that it finds the rest of it there if one fails.
 //!
-//! **Bounds.** A lease has no owner, is not renewed, and none begins in another one's first half. So whoever asks
-//! for whatever and how often, two states more are kept than without leases. Heights are not kept longer: one
+//! **Bounds.** A lease has no owner, is not renewed, and none begins in another one's first half. So no matter
+//! who asks for what and how often, two states more are kept than without leases. Heights are not kept longer: one
 //! that gets a state when peers are more than `retained_epochs` ahead takes the next one, until they wait for it.
 //!
 //! Why not pieces that are named by their hashes, so that those of the last state need not be fetched again? A state
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_for_whatever_at_most_two_more_are_kept_and_none_of_them_for_ever() {
+    fn at_most_two_more_are_kept_for_all_that_ask_and_none_of_them_for_ever() {
         let mut store = store(1);
         for epoch in 2..200 {
             let now = at(epoch / 4);

@@ -33,7 +33,7 @@ use prefinal_validator::setup::{self, FIRST, Identity, Setup};
 
 /// Between two proposals. No archive stands behind these beacons, so nobody may be away for more slots than they
 /// answer for.
-const REST: Duration = Duration::from_millis(40);
+pub(super) const REST: Duration = Duration::from_millis(40);
 /// Time for an engine whose rounds have grown long, and for a beacon that asks again and again.
 const BOUNDS: Bounds = Bounds { patience: Duration::from_secs(120), events: 500_000 };
 

@@ -40,11 +40,11 @@ pub(super) struct Account<'a> {
 /// What was seen of one party.
 #[derive(Default)]
 struct Member {
-    /// In this life.
+    /// What the party was told of the order since it started last.
     ordered: BTreeMap<Height, Header>,
     prefinalized: BTreeMap<BlockId, BTreeSet<View>>,
     last: Height0,
-    /// In all lives.
+    /// What the party signed, certified and committed, also before it crashed.
     votes: BTreeMap<BlockId, Roots>,
     certified: BTreeSet<(BlockId, [u8; 32])>,
     committed: BTreeMap<Height, (BlockId, Roots)>,
@@ -60,7 +60,7 @@ impl Default for Height0 {
 }
 
 impl Account<'_> {
-    /// Checks everything.
+    /// Goes through the notes once, and says the first thing that does not hold.
     pub(super) fn check(&self) -> Result<Summary, Violation> {
         check_accusations(self.of(false), self.faulty, |seen| match seen {
             Observation::Accused(party, fault) => Some((*party, fault)),

@@ -24,6 +24,7 @@ use super::super::execution::{Finding, MemoryUse, Place, Playable, ROUND, WORK};
 use super::super::hand::Hand;
 use super::super::ideal::Ideal;
 use super::super::permissive::FIRST;
+use super::super::table::REST;
 use super::super::vice::Mail;
 use super::Scenario;
 use super::event::{Happens, Job, Kept, Observation, Post, Wants};
@@ -34,9 +35,6 @@ use crate::known::CheckedPartials;
 use crate::legible::{Act, ReadableEngine};
 use crate::lives::Lives;
 use crate::seating::Seating;
-
-/// Between two proposals.
-const REST: Duration = Duration::from_millis(40);
 
 /// A committee with its keys, and what every disk holds in the beginning.
 pub(in super::super) struct Guild {

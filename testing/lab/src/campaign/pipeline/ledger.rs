@@ -50,7 +50,7 @@ impl Ledger {
         Self { wrong_from }
     }
 
-    /// Whoever is wrong takes all transfers for those of another chain.
+    /// A party that is wrong takes all transfers for those of another chain.
     fn of<T>(&self, block: &Block<T>) -> Transfers {
         let [right, wrong] = CHAINS;
         let is_wrong = self.wrong_from.is_some_and(|from| block.header.height >= from);

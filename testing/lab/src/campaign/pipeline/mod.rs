@@ -77,7 +77,7 @@ struct Scenario {
 }
 
 impl Scenario {
-    /// Draws it, and what changes in the script: whoever executes something else has no other vice.
+    /// Draws it, and what changes in the script: a party that executes something else has no other vice.
     fn new(seed: u64, draw: &mut Draw, parties: usize) -> Self {
         let mut dice = Dice::new(seed ^ 0x7069_7065_6c69_6e65);
         let heals = draw.heals.since_start();
