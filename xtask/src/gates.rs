@@ -170,7 +170,7 @@ const CAMPAIGNS: [&str; 5] = [
     "--engine jolteon --executions 20 --seed 8",
     "--engine malachite --executions 20 --seed 9",
     "--engine jolteon --function bls --epochs 2 --executions 8 --seed 10",
-    // In the fifth of these all but one have forgotten that they showed a certificate.
+    // The fifth of these needs certificates of earlier lives.
     "--execute --executions 10 --seed 1060",
 ];
 
