@@ -22,6 +22,7 @@
 mod beacons;
 mod dealings;
 mod detail;
+#[cfg(feature = "light")]
 mod light;
 mod rounding;
 mod schemes;
