@@ -49,7 +49,7 @@ struct Header {
 
 /// A value with a canonical encoding, written as hex.
 #[derive(Clone, Debug)]
-pub(crate) struct Hex<T>(pub(crate) T);
+struct Hex<T>(T);
 
 /// Why a file is not a chronicle.
 #[derive(Debug, thiserror::Error)]
@@ -113,17 +113,12 @@ impl ChronicleError {
     }
 }
 
-/// The first key, partial, round or slot of a chronicle, or the part of a [certified](crate::certified) answer,
-/// that is invalid, and why.
+/// The first key, partial, round or slot of a chronicle that is invalid, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unverified(String);
 
 impl Unverified {
-    pub(crate) fn new(why: impl std::fmt::Display) -> Self {
-        Self(why.to_string())
-    }
-
     /// The error's code: stable, for programs; the text is for people and may change.
     #[must_use]
     pub const fn code(&self) -> &'static str {

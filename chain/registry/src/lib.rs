@@ -7,13 +7,13 @@
 //! |---------------|---------------------------------------------------------------------|
 //! | [`engine`]    | the engines by name, and the keys that each signs with              |
 //! | [`scheme`]    | the schemes by name                                                 |
-//! | [`certified`] | what nodes answer about executed blocks, with what verifies it       |
 //! | [`chronicle`] | a file of values with everything that is needed to verify them      |
+//! | [`light`]     | what light clients of a chain begin with                            |
 #![forbid(unsafe_code)]
 
-pub mod certified;
 pub mod chronicle;
 pub mod engine;
+pub mod light;
 pub mod scheme;
 
 pub use ::prefinal_beacon::{Bls, Wvuf};

@@ -98,7 +98,7 @@ impl<C: Certifying, L: ExtraChannels> ExtraChannels for (C, L) {
 pub fn electorate(setup: &Setup, quorum: Quorum) -> Result<Electorate<MinSig>, ElectorateError> {
     let stakes = || setup.members.iter().map(|member| member.stake.get());
     let electors = setup.certifiers.iter().zip(stakes());
-    let electors = electors.map(|(key, stake)| Elector { key: *key, stake });
+    let electors = electors.map(|(one, stake)| Elector { key: one.key, stake });
     let total = stakes().fold(0_u128, u128::saturating_add);
     Electorate::with_quorum(electors.collect(), quorum.of(Stake::new(total)).get())
 }

@@ -253,7 +253,7 @@ pub struct Setup {
     pub ed25519: Vec<[u8; 32]>,
     /// Keys with which the same members sign certificates. They differ from the keys for votes, because
     /// a slot may have more than one vote.
-    pub certifiers: Vec<Verified<min_sig::PublicKey>>,
+    pub certifiers: Vec<CertificateKey>,
     /// Configuration of the key generation.
     pub keygen: Arc<prefinal_pvss_dkg::Config>,
     /// The algorithm that runs.
@@ -272,6 +272,15 @@ pub struct Setup {
     pub max_block_bytes: usize,
     /// Decides on later committees; `None` if this committee stays.
     pub succession: Option<Arc<dyn Succession>>,
+}
+
+/// The key with which a member signs certificates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CertificateKey {
+    /// The public key.
+    pub key: Verified<min_sig::PublicKey>,
+    /// Shows that the member owns it, to those who have not seen its registration.
+    pub possession: min_sig::ProofOfPossession,
 }
 
 /// The rule that decides on the next committee.
@@ -335,7 +344,7 @@ impl Setup {
         let parties = (0..).map(Party::new).zip(registrations);
         let admitted = parties.map(|(party, registration)| registration.admit(party));
         let admitted = admitted.collect::<Result<Vec<_>, _>>()?;
-        distinct("certificate", admitted.iter().map(|one| one.certifier.get().to_bytes()))?;
+        distinct("certificate", admitted.iter().map(|one| one.certifier.key.get().to_bytes()))?;
         distinct("Ed25519", admitted.iter().map(|one| one.ed25519))?;
         let both = || admitted.iter().zip(&plan.stakes);
         let members =

@@ -277,7 +277,7 @@ impl Genesis {
         for ((party, member), ((signer, certifier), ed25519)) in parties {
             let same = [
                 ("signing", *signer.key.get() == keys.signer),
-                ("certificate", *certifier.get() == keys.certifier),
+                ("certificate", *certifier.key.get() == keys.certifier),
                 ("Ed25519", *ed25519 == keys.ed25519),
             ];
             let find = |wanted| same.iter().find(|(_, is_own)| *is_own == wanted);

@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Context;
-use prefinal_execution::{Height, Store};
+use prefinal_execution::{Header, Height, Store};
 use prefinal_lab::Failure;
+use prefinal_light::{CertifiedBlock, Claim, LightObject, StakeProof};
 use prefinal_protocol::{Instant, Value};
-use prefinal_registry::certified::{CertifiedBlock, CertifiedState, RowProof, TransactionProof};
-use prefinal_state::{StateError, StateStore, StoredBlock};
+use prefinal_state::{ProvenResult, ProvenRow, StateError, StateStore, StoredBlock};
 use prefinal_validator::execution::{StateCertificate, marked};
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc::UnboundedSender;
@@ -254,21 +254,22 @@ impl<X: NamedExecutor> Door<X> {
         std::mem::take(&mut lock(&self.pool).free)
     }
 
+    /// A committed block as light clients verify it; the genesis has no certificate.
     fn certified(
         &self,
         store: &StateStore<X, StateCertificate>,
         height: Height,
-    ) -> Result<Option<CertifiedState>, StateError> {
-        let StoredBlock { header, roots } = store.block(height)?;
-        let block = CertifiedBlock {
-            context: self.context,
-            slot: header.slot,
-            height,
-            block: Value::new(header.id.to_bytes()),
-            roots,
-        };
+    ) -> Result<Option<CertifiedBlock<StateCertificate>>, StateError> {
+        let StoredBlock { header: Header { id, slot, .. }, roots } = store.block(height)?;
+        let (epoch, value) = (self.context.epoch, Value::new(id.to_bytes()));
         let certificate = store.certificate(height)?;
-        Ok(certificate.map(|certificate| CertifiedState::new(&block, certificate)))
+        Ok(certificate.map(|certificate| CertifiedBlock { epoch, slot, value, roots, certificate }))
+    }
+
+    /// The proof of one claim. The committee is that of the first epoch, so no ending lies between.
+    fn proof(&self, block: CertifiedBlock<StateCertificate>, claim: Claim) -> String {
+        let (chain, claims) = (self.context.chain, vec![claim]);
+        hex::encode(StakeProof { chain, endings: Vec::new(), block, claims }.to_wire())
     }
 
     /// What became of a placed transaction; `None` if the first party has not committed its block yet.
@@ -279,10 +280,12 @@ impl<X: NamedExecutor> Door<X> {
         }
         let Place { height, position } = place;
         let Some(certified) = self.certified(&store, height)? else { return Ok(None) };
-        let Some(proven) = store.result(height, position)? else { return Ok(None) };
-        let slot = certified.slot().get();
-        let outcome = X::outcome(&proven.result.receipt);
-        let proof = TransactionProof::new(certified, &proven.result, proven.proof);
+        let Some(ProvenResult { result, proof }) = store.result(height, position)? else {
+            return Ok(None);
+        };
+        let slot = certified.slot.get();
+        let outcome = X::outcome(&result.receipt);
+        let proof = self.proof(certified, Claim::Transaction { result, proof });
         Ok(Some(json!({
             "id": hex::encode(id),
             "status": "committed",
@@ -319,9 +322,10 @@ impl<X: NamedExecutor> Ledger for Door<X> {
         let store = lock(&self.store);
         let height = store.committed()?.height;
         let Some(certified) = self.certified(&store, height)? else { return Ok(None) };
-        let proven = store.prove(&key)?;
-        let about = X::about(proven.value.as_deref())?;
-        let proof = RowProof::new(certified, proven.value.as_deref(), proven.proof);
+        let ProvenRow { value, proof } = store.prove(&key)?;
+        let about = X::about(value.as_deref())?;
+        let proof =
+            self.proof(certified, Claim::Row { key, value: value.map(|row| row.to_vec()), proof });
         Ok(Some(json!({ "account": about, "height": height.get(), "proof": proof })))
     }
 }

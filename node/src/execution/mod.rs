@@ -32,13 +32,16 @@ use prefinal_crypto_core::access::Party;
 use prefinal_engine::Quorum;
 use prefinal_execution::{Config, Limits, Role, Store, Switches};
 use prefinal_lab::Failure;
-use prefinal_protocol::Instant;
+use prefinal_light::LightObject;
+use prefinal_protocol::{Instant, Slot};
+use prefinal_registry::light;
 use prefinal_state::{Genesis, StateStore};
 use prefinal_validator::ChainApplication;
 use prefinal_validator::execution::{
     BlockEvent, GENESIS, PastBlocks, PipelineHost, Record, StateCertificate, Workers,
 };
 use prefinal_validator::setup::Setup;
+use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -264,7 +267,13 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
 
     fn routes(&self) -> Option<Router> {
         let door: Arc<dyn transactions::Ledger> = Arc::<Door<X>>::clone(&self.door);
-        Some(transactions::routes(door))
+        // The first epoch begins with the chain.
+        let waypoint = light::waypoint(&self.setup, Slot::new(0));
+        let begin = json!({
+            "waypoint": hex::encode(waypoint.to_wire()),
+            "members": hex::encode(light::members(&self.setup).to_wire()),
+        });
+        Some(transactions::routes(door, begin))
     }
 
     fn start(&mut self, time: Time, parties: Vec<UnboundedSender<Vec<u8>>>) {

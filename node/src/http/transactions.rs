@@ -6,8 +6,10 @@
 //! | `GET /transactions/{id}`   | `status` `waiting`, or `committed` with its place, `outcome` and `proof`; 404 if nothing is known of it |
 //! | `GET /accounts/{name}`     | the account in the last certified state, with its `proof`; 404 if there is no such name, or no certified state yet |
 //!
-//! Hashes and names are hex. A `proof` is a [`TransactionProof`](prefinal_registry::certified::TransactionProof)
-//! or a [`RowProof`](prefinal_registry::certified::RowProof): with it nobody needs to believe this node.
+//! | `GET /waypoint`            | what a [light client](prefinal_light::StakeVerifier) begins with: `waypoint` and `members` of the chain's first epoch |
+//!
+//! All bytes are hex. A `proof` is a [`StakeProof`](prefinal_light::StakeProof): with it, and a waypoint that comes
+//! from elsewhere, nobody needs to believe this node.
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,9 +57,10 @@ pub trait Ledger: Send + Sync + 'static {
 
 type Shared = State<Arc<dyn Ledger>>;
 
-/// The routes in front of a ledger.
-pub fn routes(ledger: Arc<dyn Ledger>) -> Router {
+/// The routes in front of a ledger. `waypoint` is what light clients of its chain begin with.
+pub fn routes(ledger: Arc<dyn Ledger>, waypoint: Json) -> Router {
     Router::new()
+        .route("/waypoint", get(async move || json_of(StatusCode::OK, &waypoint)))
         .route("/transactions", post(submit))
         .route("/transactions/{id}", get(transaction))
         .route("/accounts/{name}", get(account))

@@ -1,20 +1,16 @@
 //! A committee that executes its blocks, and a wallet in front of it.
 use std::io::{Read, Write};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use prefinal_crypto_core::bls::MinSig;
-use prefinal_crypto_core::certificate::Electorate;
-use prefinal_crypto_core::context::Context;
-use prefinal_engine::Quorum;
 use prefinal_execution::Height;
+use prefinal_light::{Claim, LightObject, StakeProof, StakeVerifier};
 use prefinal_node::execution::Accounts;
-use prefinal_registry::certified::{RowProof, TransactionProof};
+use prefinal_protocol::{ChainId, Slot};
+use prefinal_registry::light;
 use prefinal_state::transfers::{
     Account, AccountId, Action, Amount, Nonce, SignedTransfer, Transfer,
 };
-use prefinal_validator::extra::electorate;
 use prefinal_validator::setup::{self, Algorithm, Plan};
 use prefinal_weighted_rounding::{Ratio, Stake};
 use serde_json::{Value, json};
@@ -27,8 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What a wallet knows of the chain: who certifies, from stakes and seed of [`Devnet`].
 struct Wallet {
     address: SocketAddr,
-    context: Context,
-    electorate: Electorate<MinSig>,
+    chain: ChainId,
+    client: StakeVerifier,
     accounts: Accounts,
 }
 
@@ -37,10 +33,15 @@ impl Wallet {
         let stakes = [310, 240, 150, 110].map(Stake::new).to_vec();
         let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
         let (setup, _) = setup::found(&plan, 7).unwrap();
+        let (waypoint, members) = (light::waypoint(&setup, Slot::new(0)), light::members(&setup));
+        let shown = get(devnet.address, "/waypoint");
+        let shown: Value = serde_json::from_str(&shown.body).unwrap();
+        let known = [waypoint.to_wire(), members.to_wire()].map(hex::encode);
+        assert_eq!(shown, json!({ "waypoint": known[0], "members": known[1] }));
         Self {
             address: devnet.address,
-            context: setup.context,
-            electorate: electorate(&Arc::new(setup), Quorum::BYZANTINE).unwrap(),
+            chain: setup.context.chain,
+            client: StakeVerifier::new(&waypoint, &members).unwrap(),
             accounts: Accounts::new(7, None),
         }
     }
@@ -58,7 +59,7 @@ impl Wallet {
             amount: Amount::new(amount),
             action: Action::Pay { to: self.id(0) },
         };
-        transfer.sign(self.context.chain, &self.accounts.keys()[from])
+        transfer.sign(self.chain, &self.accounts.keys()[from])
     }
 
     fn submit(&self, body: &[u8]) -> Reply {
@@ -103,10 +104,9 @@ impl Wallet {
         }
     }
 
-    fn verify(&self, proof: &Value, transfer: &SignedTransfer) -> Result<u32, String> {
-        let proof: TransactionProof = serde_json::from_value(proof.clone()).unwrap();
-        let proven = proof.verify(&transfer.hash(), &self.context, &self.electorate);
-        proven.map(|proven| proven.position).map_err(|error| error.to_string())
+    fn verify(&self, proof: &StakeProof) -> Result<(), String> {
+        let verified = self.client.clone().verify_proof(proof);
+        verified.map(drop).map_err(|error| error.to_string())
     }
 }
 
@@ -121,40 +121,23 @@ fn a_wallet_submits_and_verifies_what_became_of_it() {
     assert_eq!(id, hex::encode(transfer.hash()));
     let said = wallet.committed(&id);
     assert_eq!(said["outcome"], "paid");
-    let position = said["position"].as_u64().unwrap();
-    let proven = wallet.verify(&said["proof"], &transfer).unwrap();
-    assert_eq!(u64::from(proven), position);
-    forged_proofs_are_refused(&wallet, &said["proof"], &transfer);
+    let mut proof = read(&said["proof"]);
+    wallet.verify(&proof).unwrap();
+    let [Claim::Transaction { result, proof: place }] = &proof.claims[..] else { panic!() };
+    assert_eq!(
+        (result.transaction, said["position"].as_u64()),
+        (transfer.hash(), Some(place.index.into()))
+    );
+    assert_eq!(said["slot"], proof.block.slot.get());
+    proof.block.slot = Slot::new(1);
+    assert!(wallet.verify(&proof).unwrap_err().contains("certificate"));
     accounts_are_proven(&wallet);
     bad_transactions_are_refused(&wallet, &transfer);
     a_flood_is_told_to_wait(&wallet);
 }
 
-fn forged_proofs_are_refused(wallet: &Wallet, proof: &Value, transfer: &SignedTransfer) {
-    let forged = |change: &dyn Fn(&mut Value)| {
-        let mut proof = proof.clone();
-        change(&mut proof);
-        wallet.verify(&proof, transfer).unwrap_err()
-    };
-    let zeros = "00".repeat(32);
-    let why = forged(&|proof| proof["position"] = json!(proof["count"]));
-    assert!(why.contains("position"), "{why}");
-    for (field, word) in [("receipts", "certificate"), ("state", "certificate")] {
-        let why = forged(&|proof| proof["certified"][field] = json!(zeros));
-        assert!(why.contains(word), "{field}: {why}");
-    }
-    let why = forged(&|proof| proof["certified"]["slot"] = json!(1));
-    assert!(why.contains("certificate"), "{why}");
-    let why = forged(&|proof| proof["certified"]["epoch"] = json!(1));
-    assert!(why.contains("epoch"), "{why}");
-    let why = forged(&|proof| proof["receipt"] = json!("02"));
-    assert!(why.contains("root"), "{why}");
-    // A proof of this transaction shows nothing of another one.
-    let other = wallet.pay(14, 0, 6);
-    assert!(wallet.verify(proof, &other).unwrap_err().contains("another transaction"));
-    let mut renamed = proof.clone();
-    renamed["transaction"] = json!(hex::encode(other.hash()));
-    assert!(wallet.verify(&renamed, &other).unwrap_err().contains("root"));
+fn read(proof: &Value) -> StakeProof {
+    StakeProof::from_wire(&hex::decode(proof.as_str().unwrap()).unwrap()).unwrap()
 }
 
 fn accounts_are_proven(wallet: &Wallet) {
@@ -163,18 +146,13 @@ fn accounts_are_proven(wallet: &Wallet) {
     let reply = get(wallet.address, &format!("/accounts/{name}"));
     assert_eq!(reply.status, 200, "{reply:?}");
     let said: Value = serde_json::from_str(&reply.body).unwrap();
-    let read = |proof: &Value, key| {
-        let proof: RowProof = serde_json::from_value(proof.clone()).unwrap();
-        proof.verify(key, &wallet.context, &wallet.electorate)
-    };
-    let row = read(&said["proof"], account.key()).unwrap();
-    let account = Account::from_row(row.as_deref()).unwrap();
+    let proof = read(&said["proof"]);
+    wallet.verify(&proof).unwrap();
+    let [Claim::Row { key, value, .. }] = &proof.claims[..] else { panic!() };
+    assert_eq!(*key, account.key());
+    let account = Account::from_row(value.as_deref()).unwrap();
     assert_eq!(account.nonce, Nonce::new(1));
     assert_eq!(said["account"]["nonce"], 1);
-    let mut forged = said["proof"].clone();
-    forged["value"] = json!("00".repeat(16));
-    assert!(read(&forged, wallet.id(15).key()).is_err());
-    assert!(read(&said["proof"], wallet.id(3).key()).is_err());
     assert_eq!(get(wallet.address, "/accounts/07").status, 404);
     assert_eq!(get(wallet.address, "/accounts/x").status, 400);
 }
@@ -192,10 +170,10 @@ fn bad_transactions_are_refused(wallet: &Wallet, done: &SignedTransfer) {
     refused(&altered, 400, "signature");
     refused(done.bytes(), 400, "next nonce is");
     let broke = Transfer { fee: Amount::new(u64::MAX), ..wallet.pay(12, 0, 1).transfer().clone() };
-    let broke = broke.sign(wallet.context.chain, &wallet.accounts.keys()[12]);
+    let broke = broke.sign(wallet.chain, &wallet.accounts.keys()[12]);
     refused(broke.bytes(), 400, "too little for the fee");
     let late = Transfer { expires: Height::new(0), ..wallet.pay(12, 0, 1).transfer().clone() };
-    let late = late.sign(wallet.context.chain, &wallet.accounts.keys()[12]);
+    let late = late.sign(wallet.chain, &wallet.accounts.keys()[12]);
     refused(late.bytes(), 400, "higher than the transfer allows");
     assert_eq!(get(wallet.address, &format!("/transactions/{}", "00".repeat(32))).status, 404);
     assert_eq!(get(wallet.address, "/transactions/00").status, 400);

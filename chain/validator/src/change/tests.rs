@@ -109,7 +109,7 @@ fn a_change_makes_the_next_set_up_for_everybody() {
     for one in numbers {
         assert_eq!(second.party_of(&one.signer.public_key()), Some(one.me));
         let certifier = one.certifier().public_key();
-        assert_eq!(*second.certifiers[one.me.index()].get(), certifier);
+        assert_eq!(*second.certifiers[one.me.index()].key.get(), certifier);
     }
     assert_eq!((second.ed25519.len(), second.keygen.members().len()), (5, 5));
     // The committee of this epoch deals, whatever the size of the next one.

@@ -65,7 +65,7 @@ impl Setup {
         let ed25519 = self.ed25519.iter().copied();
         let ed25519: Vec<_> = ed25519.chain(admitted.iter().map(|one| one.ed25519)).collect();
         distinct("signing", recipients.iter().map(|one| one.signer.get().to_bytes()))?;
-        distinct("certificate", certifiers.iter().map(|one| one.get().to_bytes()))?;
+        distinct("certificate", certifiers.iter().map(|one| one.key.get().to_bytes()))?;
         distinct("Ed25519", ed25519.iter().copied())?;
         let signers = recipients.iter().map(|one| one.signer);
         let members = signers.zip(&plan.stakes);

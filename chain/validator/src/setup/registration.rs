@@ -11,7 +11,7 @@ use prefinal_crypto_core::context::EpochId;
 use prefinal_crypto_core::verified::Verified;
 use prefinal_pvss_dkg::{EncryptionKey, KeyRegistration};
 
-use super::{FIRST, Identity, PlanError};
+use super::{CertificateKey, FIRST, Identity, PlanError};
 
 /// The public keys of one party, with a proof for each. It holds no secret and does not depend on
 /// the party's number. Make it with [`Identity::registration`] and send it to those who write the genesis.
@@ -33,7 +33,7 @@ struct Owned {
 /// The keys of a registration whose proofs hold.
 pub(super) struct Admitted {
     pub(super) signer: Verified<min_sig::PublicKey>,
-    pub(super) certifier: Verified<min_sig::PublicKey>,
+    pub(super) certifier: CertificateKey,
     pub(super) encryption: EncryptionKey,
     pub(super) ed25519: [u8; 32],
 }
@@ -64,7 +64,9 @@ impl Registration {
     pub(super) fn admit(&self, party: Party) -> Result<Admitted, PlanError> {
         let encryption = self.encryption.verify(&self.signer.key);
         let encryption = encryption.map_err(|error| PlanError::Encryption { party, error })?;
-        let (signer, certifier) = (self.signer.verify(party)?, self.certifier.verify(party)?);
+        let signer = self.signer.verify(party)?;
+        let (key, possession) = (self.certifier.verify(party)?, self.certifier.possession);
+        let certifier = CertificateKey { key, possession };
         Ok(Admitted { signer, certifier, encryption, ed25519: self.ed25519 })
     }
 }

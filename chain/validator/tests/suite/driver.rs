@@ -269,7 +269,7 @@ impl<S: KeyedScheme> Net<S> {
 fn electorates() -> BTreeMap<EpochId, Electorate<MinSig>> {
     let of = |(epoch, stakes): (u64, &[u128; 5])| {
         let electors = WORLD.setup.certifiers.iter().zip(stakes);
-        let electors = electors.map(|(key, stake)| Elector { key: *key, stake: *stake });
+        let electors = electors.map(|(one, stake)| Elector { key: one.key, stake: *stake });
         let electorate = Electorate::more_than_two_thirds(electors.collect()).unwrap();
         (EpochId::new(epoch), electorate)
     };

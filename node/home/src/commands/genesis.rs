@@ -104,7 +104,7 @@ fn summary(
     wrapped(&mut text, "chain", setup.context.chain.as_bytes());
     let keys = setup.members.iter().zip(&setup.certifiers).zip(&setup.ed25519);
     for (member, ((signer, certifier), ed25519)) in genesis.members.iter().zip(keys) {
-        let (signer, certifier) = (*signer.key.get(), *certifier.get());
+        let (signer, certifier) = (*signer.key.get(), *certifier.key.get());
         let fingerprint = PublicKeys { signer, certifier, ed25519: *ed25519 }.fingerprint();
         // A string takes everything.
         let _: std::fmt::Result =

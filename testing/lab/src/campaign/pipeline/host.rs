@@ -52,7 +52,7 @@ impl Guild {
         let setup = Setup { timeout: ROUND, pace, ..setup };
         let electors = setup.certifiers.iter().zip(&setup.members);
         let electors =
-            electors.map(|(key, member)| Elector { key: *key, stake: member.stake.get() });
+            electors.map(|(one, member)| Elector { key: one.key, stake: member.stake.get() });
         let electorate = Electorate::more_than_two_thirds(electors.collect());
         Ok(Self {
             hand: <Ideal>::hand(&layout.plan, layout.algorithm),
