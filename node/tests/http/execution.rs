@@ -10,7 +10,7 @@ use prefinal_crypto_core::context::Context;
 use prefinal_engine::Quorum;
 use prefinal_execution::Height;
 use prefinal_node::execution::Accounts;
-use prefinal_registry::certified::{RowProof, TransactionProof};
+use prefinal_registry::certified::{ProvenTransaction, RowProof, TransactionProof};
 use prefinal_state::transfers::{
     Account, AccountId, Action, Amount, Nonce, SignedTransfer, Transfer,
 };
@@ -25,15 +25,15 @@ use crate::devnet::Devnet;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a wallet knows of the chain: who certifies, from stakes and seed of [`Devnet`].
-struct Wallet {
-    address: SocketAddr,
-    context: Context,
-    electorate: Electorate<MinSig>,
-    accounts: Accounts,
+pub(crate) struct Wallet {
+    pub(crate) address: SocketAddr,
+    pub(crate) context: Context,
+    pub(crate) electorate: Electorate<MinSig>,
+    pub(crate) accounts: Accounts,
 }
 
 impl Wallet {
-    fn of(devnet: &Devnet) -> Self {
+    pub(crate) fn of(devnet: &Devnet) -> Self {
         let stakes = [310, 240, 150, 110].map(Stake::new).to_vec();
         let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
         let (setup, _) = setup::found(&plan, 7).unwrap();
@@ -71,10 +71,10 @@ impl Wallet {
     }
 
     /// Submits as soon as the committee has its key.
-    fn submit_in_time(&self, transfer: &SignedTransfer) -> Value {
+    pub(crate) fn submit_in_time(&self, transaction: &[u8]) -> Value {
         let began = Instant::now();
         loop {
-            let reply = self.submit(transfer.bytes());
+            let reply = self.submit(transaction);
             let said: Value = serde_json::from_str(&reply.body).unwrap();
             match reply.status {
                 202 => return said,
@@ -88,7 +88,7 @@ impl Wallet {
         }
     }
 
-    fn committed(&self, id: &str) -> Value {
+    pub(crate) fn committed(&self, id: &str) -> Value {
         let began = Instant::now();
         loop {
             let reply = get(self.address, &format!("/transactions/{id}"));
@@ -103,10 +103,19 @@ impl Wallet {
         }
     }
 
-    fn verify(&self, proof: &Value, transfer: &SignedTransfer) -> Result<u32, String> {
+    pub(crate) fn verify(
+        &self,
+        proof: &Value,
+        hash: &[u8; 32],
+    ) -> Result<ProvenTransaction, String> {
         let proof: TransactionProof = serde_json::from_value(proof.clone()).unwrap();
-        let proven = proof.verify(&transfer.hash(), &self.context, &self.electorate);
-        proven.map(|proven| proven.position).map_err(|error| error.to_string())
+        proof.verify(hash, &self.context, &self.electorate).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn refuses(&self, body: &[u8], status: u16, words: &str) {
+        let reply = self.submit(body);
+        assert_eq!(reply.status, status, "{reply:?}");
+        assert!(reply.body.contains(words), "{words}: {}", reply.body);
     }
 }
 
@@ -117,13 +126,13 @@ fn a_wallet_submits_and_verifies_what_became_of_it() {
     let wallet = Wallet::of(&devnet);
     // The load leaves the first accounts to wallets.
     let transfer = wallet.pay(15, 0, 5);
-    let id = wallet.submit_in_time(&transfer)["id"].as_str().unwrap().to_owned();
+    let id = wallet.submit_in_time(transfer.bytes())["id"].as_str().unwrap().to_owned();
     assert_eq!(id, hex::encode(transfer.hash()));
     let said = wallet.committed(&id);
     assert_eq!(said["outcome"], "paid");
     let position = said["position"].as_u64().unwrap();
-    let proven = wallet.verify(&said["proof"], &transfer).unwrap();
-    assert_eq!(u64::from(proven), position);
+    let proven = wallet.verify(&said["proof"], &transfer.hash()).unwrap();
+    assert_eq!(u64::from(proven.position), position);
     forged_proofs_are_refused(&wallet, &said["proof"], &transfer);
     accounts_are_proven(&wallet);
     bad_transactions_are_refused(&wallet, &transfer);
@@ -134,7 +143,7 @@ fn forged_proofs_are_refused(wallet: &Wallet, proof: &Value, transfer: &SignedTr
     let forged = |change: &dyn Fn(&mut Value)| {
         let mut proof = proof.clone();
         change(&mut proof);
-        wallet.verify(&proof, transfer).unwrap_err()
+        wallet.verify(&proof, &transfer.hash()).unwrap_err()
     };
     let zeros = "00".repeat(32);
     let why = forged(&|proof| proof["position"] = json!(proof["count"]));
@@ -151,10 +160,10 @@ fn forged_proofs_are_refused(wallet: &Wallet, proof: &Value, transfer: &SignedTr
     assert!(why.contains("root"), "{why}");
     // A proof of this transaction shows nothing of another one.
     let other = wallet.pay(14, 0, 6);
-    assert!(wallet.verify(proof, &other).unwrap_err().contains("another transaction"));
+    assert!(wallet.verify(proof, &other.hash()).unwrap_err().contains("another transaction"));
     let mut renamed = proof.clone();
     renamed["transaction"] = json!(hex::encode(other.hash()));
-    assert!(wallet.verify(&renamed, &other).unwrap_err().contains("root"));
+    assert!(wallet.verify(&renamed, &other.hash()).unwrap_err().contains("root"));
 }
 
 fn accounts_are_proven(wallet: &Wallet) {
@@ -180,23 +189,18 @@ fn accounts_are_proven(wallet: &Wallet) {
 }
 
 fn bad_transactions_are_refused(wallet: &Wallet, done: &SignedTransfer) {
-    let refused = |body: &[u8], status, words: &str| {
-        let reply = wallet.submit(body);
-        assert_eq!(reply.status, status, "{reply:?}");
-        assert!(reply.body.contains(words), "{words}: {}", reply.body);
-    };
-    refused(b"hello", 400, "5 bytes, a transfer has 300");
-    refused(&[0; 301], 413, "at most 300 bytes");
+    wallet.refuses(b"hello", 400, "5 bytes, a transfer has 300");
+    wallet.refuses(&[0; 301], 413, "at most 300 bytes");
     let mut altered = *wallet.pay(13, 0, 1).bytes();
     altered[60] ^= 1;
-    refused(&altered, 400, "signature");
-    refused(done.bytes(), 400, "next nonce is");
+    wallet.refuses(&altered, 400, "signature");
+    wallet.refuses(done.bytes(), 400, "next nonce is");
     let broke = Transfer { fee: Amount::new(u64::MAX), ..wallet.pay(12, 0, 1).transfer().clone() };
     let broke = broke.sign(wallet.context.chain, &wallet.accounts.keys()[12]);
-    refused(broke.bytes(), 400, "too little for the fee");
+    wallet.refuses(broke.bytes(), 400, "too little for the fee");
     let late = Transfer { expires: Height::new(0), ..wallet.pay(12, 0, 1).transfer().clone() };
     let late = late.sign(wallet.context.chain, &wallet.accounts.keys()[12]);
-    refused(late.bytes(), 400, "higher than the transfer allows");
+    wallet.refuses(late.bytes(), 400, "higher than the transfer allows");
     assert_eq!(get(wallet.address, &format!("/transactions/{}", "00".repeat(32))).status, 404);
     assert_eq!(get(wallet.address, "/transactions/00").status, 400);
     // Other paths take no body of any method, and these no other method.
