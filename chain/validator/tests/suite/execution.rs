@@ -398,6 +398,32 @@ fn what_is_not_marked_or_does_not_decode_is_left_out_and_blocks_before_the_first
     seat.order(3, &[9]);
     seat.begin();
     assert_eq!(seat.took(), []);
+    // Nobody certifies the block before the first.
+    seat.certify(2, 0);
+    assert_eq!(seat.lookup(0..9), []);
+}
+
+#[test]
+fn a_proposal_before_the_first_slot_is_not_executed() {
+    let mut seat = Seat::new();
+    seat.order(1, &[]);
+    seat.propose(2, &[1]);
+    seat.begin();
+    seat.prefinalize(2);
+    assert_eq!(seat.took(), []);
+}
+
+#[test]
+fn a_proposal_on_a_committed_block_is_executed_and_certificates_of_older_ones_are_no_news() {
+    let mut seat = Seat::new();
+    let sum = seat.grow(6);
+    seat.took();
+    let records = seat.records.len();
+    seat.certify(3, 1);
+    assert_eq!((seat.took(), seat.records.len()), (vec![], records));
+    seat.propose(7, &[1]);
+    seat.prefinalize(7);
+    assert_eq!(seat.took(), [Said::Executed(Height::new(5)), signs(7, add(sum, 1))]);
 }
 
 #[test]
@@ -408,13 +434,24 @@ fn ordered_blocks_behind_the_window_wait_and_none_is_refused() {
     let reader = READS + 1;
     for slot in 3..=8 {
         seat.order(slot, &[1, reader]);
-        seat.give(Input::Value { slot: Slot::new(slot), value: [3; 32] });
     }
     let mut sum = 0;
-    for slot in 3..=8 {
+    let mut certify = |seat: &mut Seat, slot| {
         sum = add(add(sum, 1), 3);
+        seat.give(Input::Value { slot: Slot::new(slot), value: [3; 32] });
         seat.certify(slot, sum);
+    };
+    for slot in 3..=5 {
+        certify(&mut seat, slot);
+        assert_eq!(seat.committed(), slot - 2);
     }
+    // All that is missing comes while one block is executed.
+    seat.is_busy = true;
+    for slot in 6..=8 {
+        certify(&mut seat, slot);
+    }
+    seat.is_busy = false;
+    seat.settle();
     assert_eq!(seat.committed(), 6);
     let others = seat.took().into_iter().filter(|said| matches!(said, Said::Other(_)));
     assert_eq!(others.collect::<Vec<_>>(), []);
@@ -539,4 +576,26 @@ fn proposals_of_unknown_parents_are_kept_up_to_64_and_executed_when_their_parent
     }
     let executed = seat.took().into_iter().filter(|said| matches!(said, Said::Executed(_)));
     assert_eq!(executed.count(), 64 + 1);
+}
+
+#[test]
+fn proposals_that_cannot_be_ordered_any_more_take_no_room() {
+    let mut seat = Seat::new();
+    seat.order(2, &[]);
+    seat.begin();
+    let lost = |seat: &mut Seat, slot: u64, count: u64| {
+        for fork in 0..count {
+            let block = Block { value: name(1000 + 100 * slot + fork), transactions: Vec::new() };
+            let parent = Some(name(999));
+            seat.give(Input::Proposed { slot: Slot::new(slot), parent, block });
+        }
+    };
+    lost(&mut seat, 3, 64);
+    seat.order(3, &[1]);
+    lost(&mut seat, 3, 64);
+    seat.propose(5, &[1]);
+    seat.order(4, &[1]);
+    seat.prefinalize(5);
+    let said = seat.took();
+    assert!(said.contains(&Said::Executed(Height::new(3))), "{said:?}");
 }
