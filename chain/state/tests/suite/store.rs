@@ -111,7 +111,9 @@ fn a_sibling_may_be_written_after_a_block_is_committed() {
 /// After a crash, a party asks again for what may have happened already.
 #[test]
 fn a_call_that_comes_again_changes_nothing() {
-    let mut store = memory(4);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.redb");
+    let mut store = TestStore::create(&path, &genesis(4)).unwrap();
     let block = Block::new(header(1, GENESIS, 1), vec![pay(0, 0, 1, 1)]);
     let execution = execute(&EXECUTOR, &store.view().unwrap(), &block);
     for _ in 0..2 {
@@ -125,6 +127,9 @@ fn a_call_that_comes_again_changes_nothing() {
         assert_eq!(store.recover().unwrap().optimistic.len(), 0);
         assert_eq!(store.certificate(Height::new(1)).unwrap(), Some(certificate(1)));
     }
+    drop((store, execution));
+    let mut store = TestStore::open(&path, &genesis(4)).unwrap();
+    assert_eq!(store.recover().unwrap().optimistic.len(), 0);
 }
 
 #[test]
