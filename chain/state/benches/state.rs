@@ -10,8 +10,9 @@
 //! | `certify`    | its mark turned, durable                                                           |
 //! | `proof`      | 1000 rows of the state, each with its proof                                        |
 //!
-//! Times are processor time of the whole process, all threads together, so other programs do not matter.
-//! `throughput` is by the wall. Four validators share the machine: each has its own file and executes every block.
+//! `time` is processor time of the whole process, all threads together, so other programs do not matter.
+//! `elapsed` and `throughput` are by the wall, waiting for the disk included. Four validators share the machine:
+//! each has its own file and executes every block.
 #![expect(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -28,12 +29,13 @@ use prefinal_rows::{Clock, LIMIT, Meter, OURS, Options, Sheet};
 use prefinal_state::evm::{
     self, Envelope, Evm, EvmRules, SignedEnvelope, Target, U256, address_of,
 };
+use prefinal_state::proof::StateKey;
 use prefinal_state::transfers::{
     AccountId, Action, Amount, Nonce, SignedTransfer, Transfer, Transfers, genesis_rows,
 };
-use prefinal_state::{Delta, Genesis, Pending, StateStore, StoredTransaction, View};
+use prefinal_state::{Delta, Genesis, Pending, Row, StateStore, StoredTransaction, View};
 
-const TRANSACTIONS: u64 = 1000;
+const TRANSACTIONS: u32 = 1000;
 const CHAIN: ChainId = ChainId::new([7; 32]);
 const RULES: EvmRules = EvmRules {
     chain: CHAIN,
@@ -53,21 +55,36 @@ fn public(number: u64) -> [u8; 32] {
     key(number).verification_key().to_bytes()
 }
 
-/// How much is measured.
-#[derive(Clone, Copy)]
-struct Scale {
-    accounts: u64,
-    blocks: u32,
-}
+/// How many accounts a chain has.
+const ACCOUNTS: u64 = 100_000;
 
 /// A chain that grows by a block at a time.
 struct Chain<X: Executor> {
     executor: X,
     store: StateStore<X, Vec<u8>>,
     height: u64,
-    accounts: u64,
     sign: fn(sender: u64, receiver: u64, nonce: u64) -> X::Transaction,
     _folder: tempfile::TempDir,
+}
+
+/// The state in the beginning, in a file.
+struct Origin {
+    genesis: Genesis,
+    folder: tempfile::TempDir,
+}
+
+impl Origin {
+    fn new<X>(rows: BTreeMap<StateKey, Row>) -> Self
+    where
+        X: Executor<View = View, Delta = Delta>,
+        X::Transaction: StoredTransaction,
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let genesis = Genesis { block: BlockId::new([0; 32]), rows };
+        let file = folder.path().join("state.redb");
+        drop(StateStore::<X, Vec<u8>>::create(&file, &genesis).unwrap());
+        Self { genesis, folder }
+    }
 }
 
 /// What the stages of blocks took, by one clock.
@@ -89,25 +106,23 @@ where
     X: Executor<View = View, Delta = Delta>,
     X::Transaction: StoredTransaction,
 {
-    fn new(
-        executor: X,
-        genesis: &Genesis,
-        accounts: u64,
-        sign: fn(u64, u64, u64) -> X::Transaction,
-    ) -> Self {
+    /// A chain whose file begins as a copy of this one.
+    fn new(executor: X, origin: &Origin, sign: fn(u64, u64, u64) -> X::Transaction) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = StateStore::create(&folder.path().join("state.redb"), genesis).unwrap();
-        Self { executor, store, height: 0, accounts, sign, _folder: folder }
+        let file = folder.path().join("state.redb");
+        std::fs::copy(origin.folder.path().join("state.redb"), &file).unwrap();
+        let store = StateStore::open(&file, &origin.genesis).unwrap();
+        Self { executor, store, height: 0, sign, _folder: folder }
     }
 
     /// The next block: 1000 senders pay 1000 others, each once in a round of all accounts.
     fn next(&mut self) -> Block<X::Transaction> {
-        let turn = self.height % (self.accounts / TRANSACTIONS);
-        let nonce = self.height / (self.accounts / TRANSACTIONS);
-        let senders = turn * TRANSACTIONS..(turn + 1) * TRANSACTIONS;
+        let (all, each) = (ACCOUNTS / u64::from(TRANSACTIONS), u64::from(TRANSACTIONS));
+        let (turn, nonce) = (self.height % all, self.height / all);
+        let senders = turn * each..(turn + 1) * each;
         let all = senders.map(|sender| {
             // A stride without a common divisor: receivers are spread over all accounts.
-            let receiver = (sender * 7919 + self.height * 31 + 1) % self.accounts;
+            let receiver = (sender * 7919 + self.height * 31 + 1) % ACCOUNTS;
             (self.sign)(sender, receiver, nonce)
         });
         let transactions: Vec<X::Transaction> = all.collect();
@@ -144,13 +159,13 @@ where
 }
 
 /// One validator: means of all blocks.
-fn alone<X>(chain: &mut Chain<X>, sheet: &mut Sheet, name: &str, scale: Scale)
+fn alone<X>(chain: &mut Chain<X>, sheet: &mut Sheet, name: &str, blocks: u32)
 where
     X: Executor<View = View, Delta = Delta>,
     X::Transaction: StoredTransaction,
 {
     let mut sums = [Spent::default(); 2];
-    for _ in 0..scale.blocks {
+    for _ in 0..blocks {
         let block = chain.next();
         for (sum, spent) in sums.iter_mut().zip(chain.commit(&block)) {
             sum.execute += spent.execute;
@@ -159,50 +174,57 @@ where
         }
     }
     let [processor, wall] = sums;
-    let case = format!("{name}, {} accounts, 1 validator", scale.accounts);
-    let of_block = |sum: Duration| sum / scale.blocks;
+    let case = format!("{name}, 1 validator");
     sheet
         .of("state::block", &case)
-        .time(OURS, of_block(processor.all()))
-        .time(LIMIT, of_block(processor.execute))
-        .put(OURS, "throughput", per_second(wall.all(), scale), "1/s")
-        .put(LIMIT, "throughput", per_second(wall.execute, scale), "1/s")
-        .put(OURS, "throughput a processor", per_second(processor.all(), scale), "1/s")
-        .put(LIMIT, "throughput a processor", per_second(processor.execute, scale), "1/s");
-    sheet.of("state::write", &case).time(OURS, of_block(processor.write));
-    sheet.of("state::certify", &case).time(OURS, of_block(processor.certify));
+        .time(OURS, processor.all() / blocks)
+        .time(LIMIT, processor.execute / blocks)
+        .put(OURS, "elapsed", milliseconds(wall.all() / blocks), "ms")
+        .put(LIMIT, "elapsed", milliseconds(wall.execute / blocks), "ms")
+        .put(OURS, "throughput", per_second(wall.all(), blocks), "1/s")
+        .put(LIMIT, "throughput", per_second(wall.execute, blocks), "1/s");
+    for (operation, processor, wall) in [
+        ("state::write", processor.write, wall.write),
+        ("state::certify", processor.certify, wall.certify),
+    ] {
+        let elapsed = milliseconds(wall / blocks);
+        let rows = sheet.of(operation, &case).time(OURS, processor / blocks);
+        rows.put(OURS, "elapsed", elapsed, "ms");
+    }
 }
 
-#[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "a bench rounds")]
-fn per_second(spent: Duration, scale: Scale) -> f64 {
-    (TRANSACTIONS * u64::from(scale.blocks)) as f64 / spent.as_secs_f64()
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn per_second(spent: Duration, blocks: u32) -> f64 {
+    f64::from(TRANSACTIONS * blocks) / spent.as_secs_f64()
 }
 
 /// Four validators with a file each, which all execute every block at once.
-fn together<X>(chains: &mut [Chain<X>], sheet: &mut Sheet, name: &str, scale: Scale)
+fn together<X>(chains: &mut [Chain<X>], sheet: &mut Sheet, name: &str, blocks: u32)
 where
     X: Executor<View = View, Delta = Delta>,
     X::Transaction: StoredTransaction,
 {
     let (mut wall, mut processor) = (Duration::ZERO, Duration::ZERO);
-    for _ in 0..scale.blocks {
-        let blocks: Vec<_> = chains.iter_mut().map(Chain::next).collect();
+    for _ in 0..blocks {
+        let next: Vec<_> = chains.iter_mut().map(Chain::next).collect();
         let start = [Clock::Process, Clock::Wall].map(Clock::now);
         std::thread::scope(|scope| {
-            for (chain, block) in chains.iter_mut().zip(&blocks) {
+            for (chain, block) in chains.iter_mut().zip(&next) {
                 scope.spawn(move || chain.commit(block));
             }
         });
         processor += Clock::Process.now() - start[0];
         wall += Clock::Wall.now() - start[1];
     }
-    let case = format!("{name}, {} accounts, {} validators", scale.accounts, chains.len());
-    sheet.of("state::block", &case).time(OURS, processor / scale.blocks).put(
-        OURS,
-        "throughput",
-        per_second(wall, scale),
-        "1/s",
-    );
+    let case = format!("{name}, {} validators", chains.len());
+    sheet
+        .of("state::block", &case)
+        .time(OURS, processor / blocks)
+        .put(OURS, "elapsed", milliseconds(wall / blocks), "ms")
+        .put(OURS, "throughput", per_second(wall, blocks), "1/s");
 }
 
 fn transfer(sender: u64, receiver: u64, nonce: u64) -> SignedTransfer {
@@ -234,39 +256,43 @@ fn envelope(from: u64, to: u64, nonce: u64) -> SignedEnvelope {
 
 const VALIDATORS: usize = 4;
 
-fn transfers(sheet: &mut Sheet, meter: &Meter, scale: Scale) {
-    let balances: BTreeMap<AccountId, Amount> = (0..scale.accounts)
+fn transfers(sheet: &mut Sheet, meter: &Meter, blocks: u32) {
+    let balances: BTreeMap<AccountId, Amount> = (0..ACCOUNTS)
         .map(|number| (AccountId::new(public(number)), Amount::new(1_000_000)))
         .collect();
-    let genesis = Genesis { block: BlockId::new([0; 32]), rows: genesis_rows(&balances).unwrap() };
-    let chain = || Chain::new(Transfers::new(CHAIN), &genesis, scale.accounts, transfer);
+    let origin = Origin::new::<Transfers>(genesis_rows(&balances).unwrap());
+    let chain = || Chain::new(Transfers::new(CHAIN), &origin, transfer);
     let mut one = chain();
-    alone(&mut one, sheet, "transfers", scale);
-    parts(&mut one, sheet, meter, scale);
+    alone(&mut one, sheet, "transfers", blocks);
+    signatures(sheet, meter);
+    tree(&mut one, sheet, meter, "transfers");
+    proofs(&one, sheet, meter);
     drop(one);
     let mut all: Vec<_> = std::iter::repeat_with(chain).take(VALIDATORS).collect();
-    together(&mut all, sheet, "transfers", scale);
+    together(&mut all, sheet, "transfers", blocks);
 }
 
-fn evm_transfers(sheet: &mut Sheet, scale: Scale) {
-    let balances: BTreeMap<_, _> = (0..scale.accounts)
+fn evm_transfers(sheet: &mut Sheet, meter: &Meter, blocks: u32) {
+    let balances: BTreeMap<_, _> = (0..ACCOUNTS)
         .map(|number| (address_of(&public(number)), U256::from(1_000_000_000_u64)))
         .collect();
-    let genesis = Genesis { block: BlockId::new([0; 32]), rows: evm::genesis_rows(&balances) };
-    let chain = || Chain::new(Evm::new(RULES), &genesis, scale.accounts, envelope);
-    alone(&mut chain(), sheet, "evm", scale);
+    let origin = Origin::new::<Evm>(evm::genesis_rows(&balances));
+    let chain = || Chain::new(Evm::new(RULES), &origin, envelope);
+    let mut one = chain();
+    alone(&mut one, sheet, "evm", blocks);
+    tree(&mut one, sheet, meter, "evm");
+    drop(one);
     let mut all: Vec<_> = std::iter::repeat_with(chain).take(VALIDATORS).collect();
-    together(&mut all, sheet, "evm", scale);
+    together(&mut all, sheet, "evm", blocks);
 }
 
-/// What a block of transfers is made of, each by itself.
-fn parts(chain: &mut Chain<Transfers>, sheet: &mut Sheet, meter: &Meter, scale: Scale) {
-    let case = format!("transfers, {} accounts, 1 validator", scale.accounts);
+/// The signatures of a block, without anything else.
+fn signatures(sheet: &mut Sheet, meter: &Meter) {
     let signed: Vec<_> = (0..TRANSACTIONS)
         .map(|number| {
             let digest = [u8::try_from(number % 251).unwrap(); 32];
-            let key = key(number);
-            (VerificationKeyBytes::from(public(number)), key.sign(&digest), digest)
+            let number = number.into();
+            (VerificationKeyBytes::from(public(number)), key(number).sign(&digest), digest)
         })
         .collect();
     let signatures = meter.least(|| {
@@ -278,7 +304,15 @@ fn parts(chain: &mut Chain<Transfers>, sheet: &mut Sheet, meter: &Meter, scale: 
             verifier.verify(Counter(0)).unwrap();
         }
     });
-    sheet.of("state::signatures", &case).time(OURS, signatures);
+    sheet.of("state::signatures", "1 validator").time(OURS, signatures);
+}
+
+/// The root of the next block's state.
+fn tree<X>(chain: &mut Chain<X>, sheet: &mut Sheet, meter: &Meter, name: &str)
+where
+    X: Executor<View = View, Delta = Delta>,
+    X::Transaction: StoredTransaction,
+{
     let block = chain.next();
     let execution = chain.execute(&block);
     let view = chain.store.view().unwrap();
@@ -287,17 +321,19 @@ fn parts(chain: &mut Chain<Transfers>, sheet: &mut Sheet, meter: &Meter, scale: 
         pending.apply(execution.delta.changes().clone()).unwrap();
         pending
     });
-    sheet.of("state::tree", &case).time(OURS, tree);
-    chain.commit(&block);
+    sheet.of("state::tree", &format!("{name}, 1 validator")).time(OURS, tree);
+}
+
+fn proofs(chain: &Chain<Transfers>, sheet: &mut Sheet, meter: &Meter) {
     let view = chain.store.view().unwrap();
     let keys: Vec<_> =
-        (0..TRANSACTIONS).map(|number| AccountId::new(public(number)).key()).collect();
+        (0..TRANSACTIONS).map(|number| AccountId::new(public(number.into())).key()).collect();
     let proofs = meter.least(|| {
         for key in &keys {
             black_box(view.prove(key).unwrap());
         }
     });
-    sheet.of("state::proof", &case).time(OURS, proofs);
+    sheet.of("state::proof", "transfers, 1 validator").time(OURS, proofs);
 }
 
 /// Weights of a batch, as good as any for measuring.
@@ -328,15 +364,11 @@ impl rand_core_for_ed25519::CryptoRng for Counter {}
 
 fn main() {
     let options = Options::from_command_line();
-    let scale = if options.quick {
-        Scale { accounts: 10_000, blocks: 5 }
-    } else {
-        Scale { accounts: 100_000, blocks: 50 }
-    };
+    let blocks = if options.quick { 5 } else { 50 };
     let command = "cargo bench -p prefinal-state --features evm --bench state";
     let mut sheet = Sheet::new("state", command);
     let meter = Meter::new(&options, Clock::Process);
-    transfers(&mut sheet, &meter, scale);
-    evm_transfers(&mut sheet, scale);
+    transfers(&mut sheet, &meter, blocks);
+    evm_transfers(&mut sheet, &meter, blocks);
     sheet.finish(&options).unwrap();
 }

@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use prefinal_execution::Height;
-use prefinal_light::{Claim, LightObject, StakeProof, StakeVerifier};
+use prefinal_light::{Claim, LightObject, StakeProof, StakeVerifier, StateKey};
 use prefinal_node::execution::Accounts;
 use prefinal_protocol::{ChainId, Slot};
 use prefinal_registry::light;
 use prefinal_state::transfers::{
-    Account, AccountId, Action, Amount, Nonce, SignedTransfer, Transfer,
+    Account, AccountId, Action, Amount, Nonce, Receipt, SignedTransfer, Transfer,
 };
 use prefinal_validator::setup::{self, Algorithm, Plan};
 use prefinal_weighted_rounding::{Ratio, Stake};
@@ -21,21 +21,20 @@ use crate::devnet::Devnet;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a wallet knows of the chain: who certifies, from stakes and seed of [`Devnet`].
-struct Wallet {
-    address: SocketAddr,
-    chain: ChainId,
+pub(crate) struct Wallet {
+    pub(crate) address: SocketAddr,
+    pub(crate) chain: ChainId,
     client: StakeVerifier,
-    accounts: Accounts,
+    pub(crate) accounts: Accounts,
 }
 
 impl Wallet {
-    fn of(devnet: &Devnet) -> Self {
+    pub(crate) fn of(devnet: &Devnet) -> Self {
         let stakes = [310, 240, 150, 110].map(Stake::new).to_vec();
         let plan = Plan::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
         let (setup, _) = setup::found(&plan, 7).unwrap();
         let (waypoint, members) = (light::waypoint(&setup, Slot::new(0)), light::members(&setup));
-        let shown = get(devnet.address, "/waypoint");
-        let shown: Value = serde_json::from_str(&shown.body).unwrap();
+        let shown: Value = serde_json::from_str(&get(devnet.address, "/waypoint").body).unwrap();
         let known = [waypoint.to_wire(), members.to_wire()].map(hex::encode);
         assert_eq!(shown, json!({ "waypoint": known[0], "members": known[1] }));
         Self {
@@ -72,10 +71,10 @@ impl Wallet {
     }
 
     /// Submits as soon as the committee has its key.
-    fn submit_in_time(&self, transfer: &SignedTransfer) -> Value {
+    pub(crate) fn submit_in_time(&self, transaction: &[u8]) -> Value {
         let began = Instant::now();
         loop {
-            let reply = self.submit(transfer.bytes());
+            let reply = self.submit(transaction);
             let said: Value = serde_json::from_str(&reply.body).unwrap();
             match reply.status {
                 202 => return said,
@@ -89,7 +88,7 @@ impl Wallet {
         }
     }
 
-    fn committed(&self, id: &str) -> Value {
+    pub(crate) fn committed(&self, id: &str) -> Value {
         let began = Instant::now();
         loop {
             let reply = get(self.address, &format!("/transactions/{id}"));
@@ -104,9 +103,37 @@ impl Wallet {
         }
     }
 
-    fn verify(&self, proof: &StakeProof) -> Result<(), String> {
-        let verified = self.client.clone().verify_proof(proof);
-        verified.map(drop).map_err(|error| error.to_string())
+    /// What the proof of an answer shows, once it is verified.
+    fn claim(&self, said: &Value) -> Claim {
+        let proof = hex::decode(said["proof"].as_str().unwrap()).unwrap();
+        let mut proof = StakeProof::from_wire(&proof).unwrap();
+        self.client.clone().verify_proof(&proof).unwrap();
+        assert_eq!(proof.claims.len(), 1);
+        let claim = proof.claims.pop().unwrap();
+        // What is not certified is not shown.
+        proof.block.roots.state[0] ^= 1;
+        self.client.clone().verify_proof(&proof).unwrap_err();
+        claim
+    }
+
+    /// The receipt of a transaction, at the position that the answer names.
+    pub(crate) fn receipt(&self, said: &Value, hash: &[u8; 32]) -> Vec<u8> {
+        let Claim::Transaction { result, proof } = self.claim(said) else { panic!("{said}") };
+        assert_eq!((&result.transaction, &said["position"]), (hash, &json!(proof.index)));
+        result.receipt
+    }
+
+    /// The row of an account.
+    pub(crate) fn row(&self, said: &Value, wanted: StateKey) -> Option<Vec<u8>> {
+        let Claim::Row { key, value, .. } = self.claim(said) else { panic!("{said}") };
+        assert_eq!(key, wanted);
+        value
+    }
+
+    pub(crate) fn refuses(&self, body: &[u8], status: u16, words: &str) {
+        let reply = self.submit(body);
+        assert_eq!(reply.status, status, "{reply:?}");
+        assert!(reply.body.contains(words), "{words}: {}", reply.body);
     }
 }
 
@@ -117,27 +144,15 @@ fn a_wallet_submits_and_verifies_what_became_of_it() {
     let wallet = Wallet::of(&devnet);
     // The load leaves the first accounts to wallets.
     let transfer = wallet.pay(15, 0, 5);
-    let id = wallet.submit_in_time(&transfer)["id"].as_str().unwrap().to_owned();
+    let id = wallet.submit_in_time(transfer.bytes())["id"].as_str().unwrap().to_owned();
     assert_eq!(id, hex::encode(transfer.hash()));
     let said = wallet.committed(&id);
     assert_eq!(said["outcome"], "paid");
-    let mut proof = read(&said["proof"]);
-    wallet.verify(&proof).unwrap();
-    let [Claim::Transaction { result, proof: place }] = &proof.claims[..] else { panic!() };
-    assert_eq!(
-        (result.transaction, said["position"].as_u64()),
-        (transfer.hash(), Some(place.index.into()))
-    );
-    assert_eq!(said["slot"], proof.block.slot.get());
-    proof.block.slot = Slot::new(1);
-    assert!(wallet.verify(&proof).unwrap_err().contains("certificate"));
+    let receipt: Receipt = borsh::from_slice(&wallet.receipt(&said, &transfer.hash())).unwrap();
+    assert_eq!(receipt, Receipt::Paid);
     accounts_are_proven(&wallet);
     bad_transactions_are_refused(&wallet, &transfer);
-    a_flood_is_told_to_wait(&wallet);
-}
-
-fn read(proof: &Value) -> StakeProof {
-    StakeProof::from_wire(&hex::decode(proof.as_str().unwrap()).unwrap()).unwrap()
+    a_flood_is_answered(&wallet);
 }
 
 fn accounts_are_proven(wallet: &Wallet) {
@@ -146,11 +161,8 @@ fn accounts_are_proven(wallet: &Wallet) {
     let reply = get(wallet.address, &format!("/accounts/{name}"));
     assert_eq!(reply.status, 200, "{reply:?}");
     let said: Value = serde_json::from_str(&reply.body).unwrap();
-    let proof = read(&said["proof"]);
-    wallet.verify(&proof).unwrap();
-    let [Claim::Row { key, value, .. }] = &proof.claims[..] else { panic!() };
-    assert_eq!(*key, account.key());
-    let account = Account::from_row(value.as_deref()).unwrap();
+    let row = wallet.row(&said, account.key());
+    let account = Account::from_row(row.as_deref()).unwrap();
     assert_eq!(account.nonce, Nonce::new(1));
     assert_eq!(said["account"]["nonce"], 1);
     assert_eq!(get(wallet.address, "/accounts/07").status, 404);
@@ -158,31 +170,27 @@ fn accounts_are_proven(wallet: &Wallet) {
 }
 
 fn bad_transactions_are_refused(wallet: &Wallet, done: &SignedTransfer) {
-    let refused = |body: &[u8], status, words: &str| {
-        let reply = wallet.submit(body);
-        assert_eq!(reply.status, status, "{reply:?}");
-        assert!(reply.body.contains(words), "{words}: {}", reply.body);
-    };
-    refused(b"hello", 400, "5 bytes, a transfer has 300");
-    refused(&[0; 301], 413, "at most 300 bytes");
+    wallet.refuses(b"hello", 400, "5 bytes, a transfer has 300");
+    wallet.refuses(&[0; 301], 413, "at most 300 bytes");
     let mut altered = *wallet.pay(13, 0, 1).bytes();
     altered[60] ^= 1;
-    refused(&altered, 400, "signature");
-    refused(done.bytes(), 400, "next nonce is");
+    wallet.refuses(&altered, 400, "signature");
+    wallet.refuses(done.bytes(), 400, "next nonce is");
     let broke = Transfer { fee: Amount::new(u64::MAX), ..wallet.pay(12, 0, 1).transfer().clone() };
     let broke = broke.sign(wallet.chain, &wallet.accounts.keys()[12]);
-    refused(broke.bytes(), 400, "too little for the fee");
+    wallet.refuses(broke.bytes(), 400, "too little for the fee");
     let late = Transfer { expires: Height::new(0), ..wallet.pay(12, 0, 1).transfer().clone() };
     let late = late.sign(wallet.chain, &wallet.accounts.keys()[12]);
-    refused(late.bytes(), 400, "higher than the transfer allows");
+    wallet.refuses(late.bytes(), 400, "higher than the transfer allows");
     assert_eq!(get(wallet.address, &format!("/transactions/{}", "00".repeat(32))).status, 404);
     assert_eq!(get(wallet.address, "/transactions/00").status, 400);
     // Other paths take no body of any method, and these no other method.
     assert_eq!(get(wallet.address, "/transactions").status, 405);
 }
 
-/// More than a pool holds on one connection: each request is answered, and none hangs.
-fn a_flood_is_told_to_wait(wallet: &Wallet) {
+/// Many requests on one connection: each is answered, and none hangs. How many are told to wait is a matter of
+/// time; bounds of the pool and of the rate are tested elsewhere.
+fn a_flood_is_answered(wallet: &Wallet) {
     let mut stream = connect(wallet.address);
     let mut flood = Vec::new();
     for nonce in 0..300 {
@@ -200,5 +208,5 @@ fn a_flood_is_told_to_wait(wallet: &Wallet) {
     said.join().unwrap();
     let count = |status: &str| answers.matches(&format!("HTTP/1.1 {status} ")).count();
     let (taken, busy) = (count("202"), count("429"));
-    assert!(taken >= 1 && busy >= 1 && taken + busy == 300, "{taken} taken, {busy} told to wait");
+    assert!(taken >= 1 && taken + busy == 300, "{taken} taken, {busy} told to wait");
 }

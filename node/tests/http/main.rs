@@ -15,6 +15,8 @@ mod content;
 mod devnet;
 mod durable;
 mod endpoints;
+#[cfg(feature = "evm")]
+mod evm;
 mod execution;
 mod limits;
 #[cfg(unix)]

@@ -18,15 +18,15 @@ use redb::backends::InMemoryBackend;
 
 use crate::chain::{CHAIN, Certificate, GENESIS, VALUE, header, key};
 
-const RULES: EvmRules = EvmRules {
+pub(crate) const RULES: EvmRules = EvmRules {
     chain: CHAIN,
     chain_number: 7,
     gas_price: 3,
     block_gas: 10_000_000,
     declared_gas: 200_000,
 };
-const EVM: Evm = Evm::new(RULES);
-const RICH: u64 = 100_000_000;
+pub(crate) const EVM: Evm = Evm::new(RULES);
+pub(crate) const RICH: u64 = 100_000_000;
 
 /// Opcodes, by the names that the tests use.
 mod op {
@@ -53,7 +53,7 @@ mod op {
     pub(super) const STOP: u8 = 0x00;
 }
 
-fn address(number: u64) -> Address {
+pub(crate) fn address(number: u64) -> Address {
     address_of(&key(number).verification_key().to_bytes())
 }
 
@@ -68,7 +68,7 @@ fn store() -> StateStore<Evm, Certificate> {
     StateStore::within(database, &genesis()).unwrap()
 }
 
-fn envelope(number: u64, nonce: u64, target: Target) -> Envelope {
+pub(crate) fn envelope(number: u64, nonce: u64, target: Target) -> Envelope {
     Envelope {
         declares: false,
         key: key(number).verification_key().to_bytes(),
@@ -82,7 +82,7 @@ fn envelope(number: u64, nonce: u64, target: Target) -> Envelope {
     }
 }
 
-fn sign(number: u64, envelope: Envelope) -> SignedEnvelope {
+pub(crate) fn sign(number: u64, envelope: Envelope) -> SignedEnvelope {
     envelope.sign(CHAIN, &key(number)).unwrap()
 }
 
@@ -123,23 +123,23 @@ fn calls(opcode: u8, to: Address, then: &[u8]) -> Vec<u8> {
     code
 }
 
-struct Run {
+pub(crate) struct Run {
     view: View,
     receipts: Vec<EvmReceipt>,
     execution: Execution<Evm>,
 }
 
-struct Chain {
-    view: View,
+pub(crate) struct Chain {
+    pub(crate) view: View,
     height: u64,
 }
 
 impl Chain {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { view: store().view().unwrap(), height: 0 }
     }
 
-    fn block(&mut self, transactions: Vec<SignedEnvelope>) -> Run {
+    pub(crate) fn block(&mut self, transactions: Vec<SignedEnvelope>) -> Run {
         self.block_with(transactions, VALUE)
     }
 

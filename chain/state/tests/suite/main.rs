@@ -12,6 +12,8 @@ mod chain;
 mod crash;
 #[cfg(feature = "evm")]
 mod evm;
+#[cfg(feature = "evm")]
+mod evm_check;
 mod proofs;
 mod store;
 mod transfers;

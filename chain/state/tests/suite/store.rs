@@ -71,6 +71,11 @@ fn what_is_certified_is_the_next_block_and_is_written() {
     assert!(matches!(skipped, Err(StateError::NotNext { .. })));
     let skipped = store.write_certified(&second, &on_second, &certificate(2));
     assert!(matches!(skipped, Err(StateError::NotNext { .. })));
+    // Of a block that is not written yet, too.
+    let third = Block::new(header(3, second.header.id, 3), vec![pay(2, 0, 0, 1)]);
+    let on_third = execute(&EXECUTOR, &on_second.view, &third);
+    let skipped = store.write_certified(&third, &on_third, &certificate(3));
+    assert!(matches!(skipped, Err(StateError::NotNext { .. })));
     store.certify(&first.header, &certificate(1)).unwrap();
     let committed = store.revert(&first.header);
     assert!(matches!(committed, Err(StateError::Committed { .. })));
@@ -101,6 +106,55 @@ fn a_sibling_may_be_written_after_a_block_is_committed() {
     let committed = store.revert(&winner.header);
     assert!(matches!(committed, Err(StateError::Committed { .. })));
     assert_eq!(store.recover().unwrap().optimistic.len(), 0);
+}
+
+/// After a crash, a party asks again for what may have happened already.
+#[test]
+fn a_call_that_comes_again_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.redb");
+    let mut store = TestStore::create(&path, &genesis(4)).unwrap();
+    let block = Block::new(header(1, GENESIS, 1), vec![pay(0, 0, 1, 1)]);
+    let execution = execute(&EXECUTOR, &store.view().unwrap(), &block);
+    for _ in 0..2 {
+        store.write_optimistic(&block, &execution).unwrap();
+        assert_eq!(store.recover().unwrap().optimistic.len(), 1);
+    }
+    for _ in 0..2 {
+        store.certify(&block.header, &certificate(1)).unwrap();
+        store.write_certified(&block, &execution, &certificate(2)).unwrap();
+        store.write_optimistic(&block, &execution).unwrap();
+        assert_eq!(store.recover().unwrap().optimistic.len(), 0);
+        assert_eq!(store.certificate(Height::new(1)).unwrap(), Some(certificate(1)));
+    }
+    drop((store, execution));
+    let mut store = TestStore::open(&path, &genesis(4)).unwrap();
+    assert_eq!(store.recover().unwrap().optimistic.len(), 0);
+}
+
+#[test]
+fn a_reverted_block_leaves_no_row_to_the_block_that_takes_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.redb");
+    let mut store = TestStore::create(&path, &genesis(30)).unwrap();
+    let base = store.view().unwrap();
+    let payments = (0..9).map(|sender| pay(sender, 0, 50 + sender, 7)).collect::<Vec<_>>();
+    let reverted = Block::new(header(1, GENESIS, 1), payments);
+    store.write_optimistic(&reverted, &execute(&EXECUTOR, &base, &reverted)).unwrap();
+    store.revert(&reverted.header).unwrap();
+    let block = Block::new(header(2, GENESIS, 1), vec![pay(20, 0, 21, 7)]);
+    let execution = execute(&EXECUTOR, &base, &block);
+    store.write_optimistic(&block, &execution).unwrap();
+    drop((store, base, execution));
+
+    let mut store = TestStore::open(&path, &genesis(30)).unwrap();
+    let found = store.recover().unwrap().optimistic.remove(0);
+    assert_eq!(found.block.header, block.header);
+    for number in 0..9 {
+        assert_eq!(account(&found.view, number).balance.get(), RICH);
+        assert_eq!(account(&found.view, 50 + number).balance.get(), 0);
+    }
+    assert_eq!(account(&found.view, 21).balance.get(), RICH + 7);
 }
 
 /// The same blocks, written after their certification in one transaction each, and in two.

@@ -3,7 +3,7 @@ use prefinal_execution::{Block, Executor, Height, Part, Randomness, Transaction}
 use prefinal_protocol::ChainId;
 use prefinal_state::transfers::{
     Account, Action, Amount, CandidateError, Candidates, Nonce, Receipt, Rejection, SignedTransfer,
-    SupplyError, TransferError, burnt_key, genesis_rows,
+    SupplyError, Transfer, TransferError, burnt_key, genesis_rows,
 };
 use prefinal_state::{Delta, Genesis, View};
 use proptest::prelude::*;
@@ -11,8 +11,8 @@ use proptest::test_runner::RngSeed;
 use redb::backends::InMemoryBackend;
 
 use crate::chain::{
-    CHAIN, EXECUTOR, GENESIS, RICH, account, draw, execute, header, id, key, memory, open, pay,
-    transfer,
+    CHAIN, EXECUTOR, GENESIS, RICH, account, commit, draw, execute, header, id, key, memory, open,
+    pay, transfer,
 };
 
 fn receipts(delta: &Delta) -> Vec<Receipt> {
@@ -76,6 +76,43 @@ fn what_is_rejected_changes_nothing() {
         assert_eq!(&execution.roots.state, before.as_bytes(), "{expected:?}");
         assert!(execution.delta.changes().is_empty());
     }
+}
+
+fn changed(change: impl FnOnce(&mut Transfer)) -> SignedTransfer {
+    let mut transfer = transfer(0, 1, Action::Pay { to: id(1) }, 10);
+    change(&mut transfer);
+    transfer.sign(CHAIN, &key(0))
+}
+
+#[test]
+fn a_transfer_that_every_later_block_rejects_is_refused_at_once() {
+    let mut store = memory(3);
+    commit(&mut store, 1, vec![pay(0, 0, 1, 10)]);
+    let (view, left) = (store.view().unwrap(), Amount::new(RICH - 12));
+    let check = |one: &SignedTransfer| EXECUTOR.check(&view, Height::new(2), one).unwrap();
+    assert_eq!(check(&changed(|_| {})), None);
+
+    let by_another = transfer(0, 1, Action::Pay { to: id(1) }, 10).sign(CHAIN, &key(1));
+    let elsewhere =
+        transfer(0, 1, Action::Pay { to: id(1) }, 10).sign(ChainId::new([8; 32]), &key(0));
+    assert_eq!(check(&by_another), Some(Rejection::Signature));
+    assert_eq!(check(&elsewhere), Some(Rejection::Signature));
+    let expired = changed(|one| one.expires = Height::new(1));
+    assert_eq!(check(&expired), Some(Rejection::Expired));
+    assert_eq!(check(&changed(|one| one.expires = Height::new(2))), None);
+    let used = Rejection::Nonce { expected: Nonce::new(1) };
+    assert_eq!(check(&pay(0, 0, 1, 10)), Some(used));
+    let dear =
+        |nonce, fee| changed(|one| (one.nonce, one.fee) = (Nonce::new(nonce), Amount::new(fee)));
+    let poor = Rejection::Fee { balance: left };
+    assert_eq!(check(&dear(1, left.get() + 1)), Some(poor));
+    assert_eq!(check(&dear(1, left.get())), None);
+    // Others of the sender may come before it, and somebody may pay the sender.
+    assert_eq!(check(&dear(2, left.get() + 1)), None);
+    // Without the amount, the fee is paid all the same.
+    assert_eq!(check(&changed(|one| one.amount = Amount::new(RICH))), None);
+    // An account that nobody has paid yet.
+    assert_eq!(check(&pay(9, 0, 1, 1)), Some(Rejection::Fee { balance: Amount::new(0) }));
 }
 
 #[test]

@@ -152,12 +152,6 @@ pub struct Workers<St: Store> {
     pub store: Arc<Mutex<St>>,
 }
 
-/// Something for the pipeline, once its height is in the pipeline's window.
-struct Dated<St: Store<Certificate = StateCertificate>> {
-    height: Height,
-    input: PipelineInput<St>,
-}
-
 /// What is left from the process before.
 pub struct PastBlocks<X: Executor> {
     /// What the store holds.
@@ -204,8 +198,9 @@ pub struct PipelineHost<St: Store<Certificate = StateCertificate>> {
     /// Certificates of the last [`SHOWN`] slots. The channel has forgotten those of an earlier life, and a peer
     /// that lacks one commits nothing before it has it.
     certificates: BTreeMap<Slot, Certified<StateCertificate>>,
-    /// For the pipeline, in the order of heights.
-    later: VecDeque<Dated<St>>,
+    /// For the pipeline, once their heights are in its window. A certificate of a lower height may come last of
+    /// all, and must not wait behind blocks that wait for it.
+    later: BTreeMap<Height, Vec<PipelineInput<St>>>,
     /// The party is about to cast an order vote: the contract is asked behind this input anyway.
     casting: bool,
     outputs: VecDeque<Output<Self>>,
@@ -242,7 +237,7 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
             readers: BTreeMap::new(),
             past: Vec::new(),
             certificates: BTreeMap::new(),
-            later: VecDeque::new(),
+            later: BTreeMap::new(),
             casting: false,
             outputs: VecDeque::new(),
         };
@@ -396,16 +391,19 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         self.certified(now, certified);
     }
 
-    /// Gives an input to the pipeline when its height is in the window. Inputs come in the order of heights.
+    /// Gives an input to the pipeline when its height is in the window.
     fn at_height(&mut self, now: Instant, height: Height, input: PipelineInput<St>) {
-        self.later.push_back(Dated { height, input });
+        self.later.entry(height).or_default().push(input);
         self.give(now);
     }
 
+    /// Gives the pipeline what waits and is in the window by now, in the order of heights.
     fn give(&mut self, now: Instant) {
         let last = self.committed().height.after(self.window);
-        while let Some(dated) = self.later.pop_front_if(|dated| dated.height <= last) {
-            self.pipe(now, dated.input);
+        while let Some(first) = self.later.first_entry().filter(|first| *first.key() <= last) {
+            for input in first.remove() {
+                self.pipe(now, input);
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 //! | `handovers` | the order of three epochs                                                  |
 //! | `driver`    | participants behind drivers: two handovers, crashes anywhere               |
 //! | `change`    | participants whose chain changes its committee by transactions             |
+//! | `execution` | the host of the pipeline alone, without an engine                          |
 //! | `joins`     | validators with an engine in each epoch: one joins without an engine       |
 #![allow(
     clippy::indexing_slicing,
@@ -16,6 +17,7 @@
 
 mod change;
 mod driver;
+mod execution;
 mod handover;
 mod handovers;
 mod joins;
