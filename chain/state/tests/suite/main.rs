@@ -13,6 +13,8 @@ mod crash;
 #[cfg(feature = "evm")]
 mod evm;
 mod proofs;
+mod ranges;
+mod restore;
 mod store;
 mod transfers;
 mod tree;
