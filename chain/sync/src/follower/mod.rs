@@ -60,7 +60,7 @@ where
     /// Costs nothing; what is missing is asked for when there are peers.
     #[must_use]
     pub fn new(config: Config, trust: T, names: N, past: Past<T::Certificate>) -> Self {
-        let Past { committed, view, restoring } = past;
+        let Past { committed, view, restoring, .. } = past;
         let limits = config.limits;
         let head = Head { height: committed.height, id: committed.block };
         let restore = restoring.map(|now| Restore::new(now.anchor, &now.missing));
