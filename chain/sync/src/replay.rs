@@ -184,6 +184,14 @@ impl<X: Executor, C> ReplayStages<X, C> {
         self.drop_later(peer);
     }
 
+    /// A state is fetched instead: only what is executed already goes on to the disk.
+    pub(crate) fn give_up(&mut self) {
+        self.again.clear();
+        self.waiting.clear();
+        self.waiting_bytes = 0;
+        self.later.clear();
+    }
+
     /// What a peer says of later epochs is dropped, and asked for again.
     pub(crate) fn drop_later(&mut self, peer: PeerId) {
         let dropped: Vec<_> = self.later.extract_if(.., |_, later| later.peer == peer).collect();

@@ -137,6 +137,7 @@ where
         }
         self.trust = seek.trust;
         self.turn = None;
+        self.stages.give_up();
         for purpose in [Purpose::Replay, Purpose::Turn, Purpose::Restore] {
             for one in self.requests.forget(purpose) {
                 self.peers.released(one.question.peer);

@@ -7,7 +7,7 @@ use crate::chain::chain;
 use crate::world::{TestPeer, World, config};
 
 /// Over the border of an epoch.
-const TO: u64 = 11;
+const TO: u64 = 10;
 
 fn world(config: Config) -> World {
     let mut peer = TestPeer::honest(20);

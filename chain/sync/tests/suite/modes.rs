@@ -80,6 +80,10 @@ fn a_state_that_nobody_has_any_more_is_given_up_for_another_one() {
     let config = prefinal_sync::Config { snapshot_beyond: Some(3), ..config(Replay::Deltas) };
     let mut peer = TestPeer::honest(100);
     peer.tip = 14;
+    peer.claim = Some(|mut summary| {
+        summary.snapshots = vec![Height::new(12)];
+        summary
+    });
     let mut world = World::new(config, vec![peer]);
     while !world.follower.is_restoring() {
         assert!(world.step());

@@ -102,6 +102,7 @@ pub(crate) struct World {
     pub(crate) config: Config,
     queue: BTreeMap<(Instant, u64), Event>,
     events: u64,
+    steps: u64,
     pub(crate) banned: BTreeMap<PeerId, Misconduct>,
     pub(crate) stopped: Option<StopReason>,
     /// Outputs so far.
@@ -147,6 +148,7 @@ impl World {
             config,
             queue: BTreeMap::new(),
             events: 0,
+            steps: 0,
             banned: BTreeMap::new(),
             stopped: None,
             outputs: 0,
@@ -195,6 +197,8 @@ impl World {
 
     /// The next thing happens.
     pub(crate) fn step(&mut self) -> bool {
+        self.steps += 1;
+        assert!(self.steps < 50_000, "nothing comes of it");
         let next = self.queue.first_key_value().map(|((at, _), _)| *at);
         let wake = self.follower.wake_at().map(|at| at.max(self.now));
         if let Some(at) = wake.filter(|at| next.is_none_or(|next| *at < next)) {
