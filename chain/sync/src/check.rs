@@ -8,7 +8,7 @@
 //! | ending | all of it | the committee of the epoch before |
 //!
 //! A delta is bound to its block only by the state that it leads to, which takes the parent's state
-//! ([`crate::process`]). What is of a later epoch than the one that is known waits: it comes back as it is.
+//! (`process`). What is of a later epoch than the one that is known waits: it comes back as it is.
 use prefinal_execution::{Block, Executor, Header, Part, Randomness, Roots};
 use prefinal_light::{BeaconVerifier, EpochEnding};
 use prefinal_protocol::EpochId;

@@ -70,6 +70,22 @@ pub struct FollowerLimits {
     pub poll: Duration,
 }
 
+impl Config {
+    /// Follows from the first block on, pipelined, with the default limits and without a beacon. The seed is of the
+    /// draws that peers are chosen with.
+    #[must_use]
+    pub fn new(replay: Replay, seed: [u8; 32]) -> Self {
+        Self {
+            replay,
+            snapshot_beyond: None,
+            strategy: Strategy::Pipelined,
+            limits: FollowerLimits::default(),
+            beacon: None,
+            seed,
+        }
+    }
+}
+
 impl Default for FollowerLimits {
     fn default() -> Self {
         Self {

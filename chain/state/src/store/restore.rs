@@ -264,7 +264,7 @@ fn replace(
     }
     for (path, node) in &update.nodes {
         let bytes = node.to_disk().map_err(|error| std::io::Error::other(error.to_string()));
-        let bytes = bytes.map_err(|error| redb::StorageError::Io(error))?;
+        let bytes = bytes.map_err(redb::StorageError::Io)?;
         let key = NodeId { height, path: *path }.on_disk(0);
         nodes.insert(key.as_slice(), bytes.as_slice())?;
     }

@@ -10,7 +10,7 @@ use prefinal_state::transfers::Transfers;
 use prefinal_sync::wire::{Ask, Compression, HeightRange, Payload, Request, Summary};
 use prefinal_sync::{
     Config, Effect, Follower, FollowerLimits, HashedNames, Input, Misconduct, Past, PeerId, Replay,
-    Server, ServerLimits, StopReason, StoreSource, Strategy,
+    Server, ServerLimits, StopReason, StoreSource,
 };
 
 use crate::chain::{Cert, EXECUTOR, TIP, TestStore, beacon, chain, open};
@@ -119,8 +119,7 @@ const STORE: Duration = Duration::from_millis(5);
 
 pub(crate) fn config(replay: Replay) -> Config {
     let limits = FollowerLimits { answer_blocks: 4, ..FollowerLimits::default() };
-    let (strategy, beacon) = (Strategy::Pipelined, Some(beacon()));
-    Config { replay, snapshot_beyond: None, strategy, limits, beacon, seed: [1; 32] }
+    Config { limits, beacon: Some(beacon()), ..Config::new(replay, [1; 32]) }
 }
 
 fn follower(
