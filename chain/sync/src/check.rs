@@ -39,7 +39,7 @@ pub(crate) enum Unchecked<C> {
     /// Blocks of a later epoch, which is known by now.
     Blocks(Vec<BlockItem<C>>),
     /// The same with an anchor.
-    Anchor(SnapshotBlock<Attestation<C>>),
+    Anchor(Box<SnapshotBlock<Attestation<C>>>),
 }
 
 /// What was asked for.
@@ -120,7 +120,7 @@ where
                 Ask::Blocks(ask) => rules.blocks(question.peer, &ask, items),
                 _ => Err(Fault::Kind),
             },
-            Unchecked::Anchor(anchor) => rules.anchor(anchor),
+            Unchecked::Anchor(anchor) => rules.anchor(*anchor),
             Unchecked::Encoded { head, payload } => decode(&question, &head, &payload)
                 .and_then(|payload| rules.payload(&question, payload)),
         };

@@ -152,5 +152,5 @@ pub use crate::peers::{PeerId, PeerScore};
 pub use crate::persist::{StoreJob, StoreVerdict};
 pub use crate::process::{ExecuteJob, ExecuteVerdict};
 pub use crate::server::{ServeError, Server, ServerLimits};
-pub use crate::source::{Source, StoreSource};
+pub use crate::source::{Source, SourceAnchor, SourceBlock, StoreSource};
 pub use crate::trust::{Attestation, Trust};

@@ -18,6 +18,7 @@ pub struct ExecuteJob<X: Executor, C> {
 pub struct ExecuteVerdict<X: Executor, C> {
     pub(crate) peer: PeerId,
     pub(crate) header: Header,
+    pub(crate) certified: Roots,
     pub(crate) result: Result<Processed<X, C>, ProcessFailure>,
 }
 
@@ -36,7 +37,7 @@ pub(crate) enum ProcessFailure {
     /// The peer's delta does not lead there.
     Delta,
     /// Executing leads elsewhere.
-    Diverged { certified: Roots, computed: Roots },
+    Diverged(Roots),
     /// It cannot be computed here.
     Failed(String),
 }
@@ -57,7 +58,7 @@ where
                 .and_then(|execution| same(execution, &roots)),
         };
         let result = execution.map(|execution| Processed { block, execution, attestation, bytes });
-        ExecuteVerdict { peer, header, result }
+        ExecuteVerdict { peer, header, certified: roots, result }
     }
 }
 
@@ -97,9 +98,6 @@ fn same<X: Executor>(
 ) -> Result<Execution<X>, ProcessFailure> {
     match execution.roots == *certified {
         true => Ok(execution),
-        false => {
-            let computed = execution.roots;
-            Err(ProcessFailure::Diverged { certified: *certified, computed })
-        }
+        false => Err(ProcessFailure::Diverged(execution.roots)),
     }
 }

@@ -13,6 +13,12 @@ use prefinal_state::{
 use crate::trust::Attestation;
 use crate::wire::{HeightRange, MAX_SNAPSHOTS, Summary};
 
+/// A block with its transactions, from a source.
+pub type SourceBlock<S> = BlockExport<Attestation<<S as Source>::Certificate>>;
+
+/// A certified block whose state can be fetched, from a source.
+pub type SourceAnchor<S> = SnapshotBlock<Attestation<<S as Source>::Certificate>>;
+
 /// What can be served. Each call returns `None` for what is not there, or not any more.
 pub trait Source {
     /// A certificate of a block's roots.
@@ -30,10 +36,7 @@ pub trait Source {
     ///
     /// # Errors
     /// If it cannot be read.
-    fn block(
-        &self,
-        height: Height,
-    ) -> Result<Option<BlockExport<Attestation<Self::Certificate>>>, Self::Error>;
+    fn block(&self, height: Height) -> Result<Option<SourceBlock<Self>>, Self::Error>;
 
     /// What this block changes.
     ///
@@ -45,10 +48,7 @@ pub trait Source {
     ///
     /// # Errors
     /// If it cannot be read.
-    fn anchor(
-        &self,
-        height: Height,
-    ) -> Result<Option<SnapshotBlock<Attestation<Self::Certificate>>>, Self::Error>;
+    fn anchor(&self, height: Height) -> Result<Option<SourceAnchor<Self>>, Self::Error>;
 
     /// Rows of the state that this block leaves.
     ///
@@ -105,7 +105,7 @@ where
         Ok(Summary { blocks, deltas: blocks, snapshots, epoch, hops: self.hops })
     }
 
-    fn block(&self, height: Height) -> Result<Option<BlockExport<Attestation<C>>>, StateError> {
+    fn block(&self, height: Height) -> Result<Option<SourceBlock<Self>>, StateError> {
         there(self.store.export(height))
     }
 
@@ -113,7 +113,7 @@ where
         there(self.store.delta(height))
     }
 
-    fn anchor(&self, height: Height) -> Result<Option<SnapshotBlock<Attestation<C>>>, StateError> {
+    fn anchor(&self, height: Height) -> Result<Option<SourceAnchor<Self>>, StateError> {
         let Some(block) = there(self.store.block(height))? else { return Ok(None) };
         let certificate = self.store.certificate(height)?;
         let anchor =

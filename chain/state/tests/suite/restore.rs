@@ -106,7 +106,8 @@ fn a_false_delta_changes_nothing() {
     let (from, mut to) = (source(), memory(ACCOUNTS));
     let (export, honest) =
         (from.export(Height::new(1)).unwrap(), from.delta(Height::new(1)).unwrap());
-    let lies: [(&str, &dyn Fn(&mut BlockDelta)); 9] = [
+    type Lie<'a> = (&'a str, &'a dyn Fn(&mut BlockDelta));
+    let lies: [Lie<'_>; 9] = [
         ("a row is missing", &|delta| drop(delta.changes.remove(0))),
         ("a row is another", &|delta| delta.changes[0].value.as_mut().unwrap().push(1)),
         ("a row is removed", &|delta| delta.changes[1].value = None),

@@ -166,7 +166,11 @@ where
                 seek.trust = trust;
                 seek.endings.push(ending);
                 let ask = Ask::Anchor(seek.height);
-                self.recheck(&Question { ask, ..*question }, purpose, Unchecked::Anchor(anchor));
+                self.recheck(
+                    &Question { ask, ..*question },
+                    purpose,
+                    Unchecked::Anchor(Box::new(anchor)),
+                );
             }
             (Purpose::Replay, _, sought) => {
                 self.sought = sought;
@@ -234,14 +238,14 @@ where
 
     pub(super) fn executed(&mut self, verdict: ExecuteVerdict<X, T::Certificate>) {
         self.stages.executing = None;
-        let ExecuteVerdict { peer, header, result } = verdict;
+        let ExecuteVerdict { peer, header, certified, result } = verdict;
         match result {
             Ok(done) => self.stages.executed(done),
             Err(ProcessFailure::Delta) => {
                 self.ban(peer, None, Fault::Delta);
                 self.stages.ask_again(Chunk { first: header.height, count: 1, attempt: 1 });
             }
-            Err(ProcessFailure::Diverged { certified, computed }) => {
+            Err(ProcessFailure::Diverged(computed)) => {
                 self.stop(StopReason::Diverged { header, certified, computed });
             }
             Err(ProcessFailure::Failed(why)) => self.stop(StopReason::Failed(why)),

@@ -89,7 +89,7 @@ impl TestPeer {
 
 enum Event {
     ToPeer(PeerId, Vec<u8>),
-    ToFollower(TestInput),
+    ToFollower(Box<TestInput>),
 }
 
 pub(crate) struct World {
@@ -160,8 +160,12 @@ impl World {
 
     fn connect(&mut self) {
         for peer in 0..self.peers.len() as u64 {
-            self.push(Duration::ZERO, Event::ToFollower(Input::Connected(PeerId::new(peer))));
+            self.input(Duration::ZERO, Input::Connected(PeerId::new(peer)));
         }
+    }
+
+    fn input(&mut self, delay: Duration, input: TestInput) {
+        self.push(delay, Event::ToFollower(Box::new(input)));
     }
 
     fn push(&mut self, delay: Duration, event: Event) {
@@ -213,10 +217,10 @@ impl World {
                 let latency = one.latency / 2;
                 if let Some(bytes) = one.answer(&bytes) {
                     let received = Input::Received { peer, bytes };
-                    self.push(latency, Event::ToFollower(received));
+                    self.input(latency, received);
                 }
             }
-            Event::ToFollower(input) => self.handle(input),
+            Event::ToFollower(input) => self.handle(*input),
         }
         true
     }
@@ -242,15 +246,15 @@ impl World {
                 self.push(delay, Event::ToPeer(peer, bytes));
             }
             Effect::Check(job) => {
-                self.push(CHECK, Event::ToFollower(Input::Checked(job.run())));
+                self.input(CHECK, Input::Checked(job.run()));
             }
             Effect::Execute(job) => {
-                self.push(EXECUTE, Event::ToFollower(Input::Executed(job.run(&EXECUTOR))));
+                self.input(EXECUTE, Input::Executed(job.run(&EXECUTOR)));
             }
             Effect::Store(job) => {
                 let verdict = job.run(&mut self.store);
                 self.is_true();
-                self.push(STORE, Event::ToFollower(Input::Stored(verdict)));
+                self.input(STORE, Input::Stored(verdict));
             }
             Effect::Ban(misconduct) => {
                 let before = self.banned.insert(misconduct.peer, misconduct);
