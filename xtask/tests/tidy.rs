@@ -336,6 +336,7 @@ const ARROWS: [(&str, &[&str]); 45] = [
             "prefinal-pvss-dkg",
             "prefinal-registry",
             "prefinal-state",
+            "prefinal-sync",
             "prefinal-timelock",
             "prefinal-trantor",
             "prefinal-validator",
