@@ -184,10 +184,7 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
             return Err(Fault::Order);
         }
         let heights = (0..).map(|at| ask.first.after(at));
-        let mut parents = items.iter().skip(1).zip(&items);
-        if items.iter().zip(heights).any(|(item, height)| item.header.height != height)
-            || parents.any(|(child, parent)| child.header.parent != parent.header.id)
-        {
+        if items.iter().zip(heights).any(|(item, height)| item.header.height != height) {
             return Err(Fault::Order);
         }
         let (mut checked, mut later) = (Vec::new(), Vec::new());

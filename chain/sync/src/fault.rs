@@ -17,8 +17,8 @@ pub enum Fault {
     /// The answer is of another kind than the request.
     #[error("the answer is of another kind than the request")]
     Kind,
-    /// Blocks of other heights than were asked for, or more of them, or not one behind the other.
-    #[error("the blocks are not those that were asked for, one behind the other")]
+    /// Blocks of other heights than were asked for, or more of them.
+    #[error("the blocks are not those that were asked for")]
     Order,
     /// A range of other keys than were asked for.
     #[error("the range is not the one that was asked for")]

@@ -9,7 +9,7 @@ use prefinal_sync::wire::{
 };
 use prefinal_sync::{BlockNames, Fault, HashedNames, Replay, Strategy};
 
-use crate::chain::{Cert, DRAW, EMPTY, TIP, certify};
+use crate::chain::{Cert, DRAW, EMPTY, TIP, certify, chain};
 use crate::world::{Lie, TestPeer, World, config};
 
 fn send(request: &Request, payload: &Payload<Cert>) -> Vec<u8> {
@@ -126,8 +126,19 @@ fn reordered_replayed_and_stale_blocks() {
     });
     assert_eq!(stale, [Fault::Order, Fault::Order]);
     let more = caught_replaying(|_, request, payload| match payload {
+        // True ones, which are asked of others too, and would be held twice.
         Payload::Blocks(mut items) => {
-            items.push(items[0].clone());
+            let (store, last) = (&chain().store, items.last().unwrap());
+            let (next, deltas) = (last.header.height.next(), last.delta.is_some());
+            if let Ok(block) = store.export(next) {
+                items.push(BlockItem {
+                    header: block.header,
+                    roots: block.roots,
+                    attestation: block.certificate,
+                    transactions: block.transactions,
+                    delta: deltas.then(|| store.delta(next).unwrap()),
+                });
+            }
             send(request, &Payload::Blocks(items))
         }
         other => send(request, &other),
@@ -196,6 +207,14 @@ fn false_deltas() {
         })
     });
     assert_eq!(results, Fault::Results);
+    let receipt = caught(Replay::Deltas, None, |_, request, payload| {
+        block(request, payload, |item| {
+            if let Some(result) = item.delta.as_mut().unwrap().results.first_mut() {
+                result.receipt.push(0);
+            }
+        })
+    });
+    assert_eq!(receipt, Fault::Results);
     let missing = caught(Replay::Deltas, None, |_, request, payload| {
         block(request, payload, |item| item.delta = None)
     });
