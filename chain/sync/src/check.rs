@@ -2,7 +2,7 @@
 //!
 //! | answer | what is verified | against |
 //! |---|---|---|
-//! | block | height and order; name; certificate; with a delta: results, and that they are of these transactions; in a block that reads it, the slot's value | the request; parent, height, slot and transactions; the committee or key; the certified receipts; the beacon's key |
+//! | block | height; name; certificate; with a delta the results; if transactions read it, the slot's value | the request; parent, height, slot and transactions; the committee or key; the certified receipts; the beacon's key |
 //! | anchor | height, name, certificate | as above |
 //! | range | keys, rows | the request, the certified state |
 //! | ending | all of it | the committee of the epoch before |
@@ -228,7 +228,7 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         let work = match (self.replay, delta) {
             (Replay::Execute, None) => Work::Execute(self.randomness(&block, &attestation)?),
             (Replay::Deltas, Some(delta)) => {
-                check_results(&block, &roots, &delta)?;
+                delta.check_results(&roots).map_err(|_| Fault::Results)?;
                 Work::Apply(delta)
             }
             _ => return Err(Fault::DeltaMissing),
@@ -274,19 +274,5 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         }
         self.certified(&anchor.header, &anchor.roots, &anchor.certificate)?;
         Ok(Checked::Anchor(anchor))
-    }
-}
-
-/// The results are the certified ones, and of these transactions, which are thereby certified too.
-fn check_results<Tx: StoredTransaction>(
-    block: &Block<Tx>,
-    roots: &Roots,
-    delta: &BlockDelta,
-) -> Result<(), Fault> {
-    delta.check_results(roots).map_err(|_| Fault::Results)?;
-    let hashes = block.transactions().iter().map(StoredTransaction::hash);
-    match hashes.eq(delta.results.iter().map(|result| result.transaction)) {
-        true => Ok(()),
-        false => Err(Fault::Results),
     }
 }

@@ -43,8 +43,8 @@ pub enum Fault {
     /// The delta was asked for and is missing, or the other way round.
     #[error("a block comes without the delta that was asked for, or with one that was not")]
     DeltaMissing,
-    /// The results are not those that are certified, or not of the block's transactions.
-    #[error("the results are not the certified ones of these transactions")]
+    /// The results are not those that are certified.
+    #[error("the results are not the certified ones")]
     Results,
     /// The changed rows do not lead to the certified state.
     #[error("the changed rows do not lead to the certified state")]

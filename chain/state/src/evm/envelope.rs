@@ -246,10 +246,6 @@ impl StoredTransaction for SignedEnvelope {
         self.bytes.to_vec()
     }
 
-    fn hash(&self) -> [u8; 32] {
-        Self::hash(self)
-    }
-
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         Self::decode(bytes).ok()
     }

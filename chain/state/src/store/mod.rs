@@ -68,9 +68,6 @@ pub trait StoredTransaction: Transaction {
     /// The transaction's bytes, which [`Self::from_bytes`] reads.
     fn to_bytes(&self) -> Vec<u8>;
 
-    /// The hash that [`TransactionResult`] has of the transaction.
-    fn hash(&self) -> [u8; 32];
-
     /// The transaction that was encoded, or `None` if these bytes are not a transaction's.
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
 }
