@@ -18,8 +18,8 @@ pub enum Input<X: Executor, T: Trust> {
     Connected(PeerId),
     /// The link is gone.
     Disconnected(PeerId),
-    /// A peer's message, whole. Hosts refuse longer ones than [`Follower::longest`](crate::Follower::longest) while they
-    /// come.
+    /// A peer's message, whole. Hosts refuse those that are longer than
+    /// [`Follower::longest`](crate::Follower::longest) while they come.
     Received {
         /// The peer at the other end of the link.
         peer: PeerId,

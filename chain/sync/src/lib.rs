@@ -113,7 +113,7 @@
 //! than a third of lying stake are not in the power of peers: a follower that sees the signs of it stops
 //! ([`StopReason`]).
 //!
-//! **Crashes.** The only record is an [`EpochEnding`](prefinal_light::EpochEnding), to be kept for ever. Everything else
+//! **Crashes.** The only record is an [`EpochEnding`](prefinal_light::EpochEnding), to be kept for ever. All else
 //! is read from the store ([`Past`]), each of whose calls happens or does not. A half restored state is gone on with.
 //!
 //! **Memory.** What is asked for and what is held and not durable stays within `FollowerLimits::window_bytes` of

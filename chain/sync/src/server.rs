@@ -1,7 +1,7 @@
 //! Answers what peers ask for.
 //!
-//! An answer is read, encoded and compressed once for all that ask for the same, as long as it is in the cache. Followers
-//! divide heights and keys alike, so that they do. What costs a server something is bounded in each request; how
+//! An answer is read, encoded and compressed once for all that ask for the same, as long as it is in the cache.
+//! Followers divide heights and keys alike, so that they do. What costs a server something is bounded in each request; how
 //! many requests a peer may make is the host's matter, who knows its links.
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! A follower that ends after any output goes on where it was.
 use prefinal_disk::Left;
-use prefinal_execution::Store;
+use prefinal_execution::{Height, Store};
 use prefinal_sync::{Config, Replay};
 
 use crate::chain::chain;
@@ -8,10 +8,16 @@ use crate::world::{TestPeer, World, config};
 
 /// Over the border of an epoch.
 const TO: u64 = 10;
+/// The height of the state that can be fetched.
+const STATE: u64 = 6;
 
 fn world(config: Config) -> World {
     let mut peer = TestPeer::honest(20);
     peer.tip = TO;
+    peer.claim = Some(|mut summary| {
+        summary.snapshots = vec![Height::new(STATE)];
+        summary
+    });
     World::new(config, vec![peer])
 }
 
@@ -31,9 +37,11 @@ fn ends_anywhere(config: Config) {
         assert!(world.tip() >= before, "what was durable is there");
         world.run(TO, 60);
         assert_eq!((world.tip(), world.banned()), (TO, [].into()), "after output {step}");
-        let truth = chain().store.view_at(prefinal_execution::Height::new(TO)).unwrap();
+        let truth = chain().store.view_at(Height::new(TO)).unwrap();
         let root = world.store.view().unwrap().state_root().unwrap();
         assert_eq!(root, truth.state_root().unwrap());
+        let lowest = if config.snapshot_beyond.is_some() { STATE } else { 0 };
+        assert_eq!(world.store.lowest(), Height::new(lowest));
         assert_eq!(world.store.recover().unwrap().optimistic.len(), 0);
     }
 }

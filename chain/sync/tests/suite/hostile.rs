@@ -32,9 +32,12 @@ fn rename(item: &mut BlockItem<Cert>) {
 fn caught(replay: Replay, snapshot_beyond: Option<u64>, lie: Lie) -> Fault {
     let mut config = config(replay);
     config.snapshot_beyond = snapshot_beyond;
-    let mut world = World::new(config, vec![TestPeer::lying(lie), TestPeer::honest(300)]);
-    world.run(TIP, 200);
-    assert_eq!((world.tip(), &world.stopped), (TIP, &None), "{:?}", world.banned);
+    // Into the second epoch, or behind the states that there are.
+    let to = if snapshot_beyond.is_some() { TIP } else { 12 };
+    let peers = [TestPeer::lying(lie), TestPeer::honest(300)];
+    let mut world = World::new(config, peers.map(|peer| TestPeer { tip: to, ..peer }).into());
+    world.run(to, 200);
+    assert_eq!((world.tip(), &world.stopped), (to, &None), "{:?}", world.banned);
     assert_eq!(world.banned(), [0].into());
     world.banned.into_values().next().unwrap().fault
 }
