@@ -44,8 +44,8 @@ const SLOTS: u64 = 3;
 pub(crate) struct Chain {
     pub(crate) store: TestStore,
     pub(crate) endings: BTreeMap<EpochId, EpochEnding>,
-    pub(crate) waypoint: Waypoint,
-    pub(crate) members: MemberList,
+    /// Of the first epoch.
+    trust: StakeVerifier,
     pub(crate) genesis: Genesis,
 }
 
@@ -176,7 +176,8 @@ fn make() -> Chain {
         }
     }
     let waypoint = Waypoint { chain: CHAIN, epoch: row(0) };
-    Chain { store, endings, waypoint, members: members(0), genesis }
+    let trust = StakeVerifier::new(&waypoint, &members(0)).unwrap();
+    Chain { store, endings, trust, genesis }
 }
 
 fn commit(store: &mut TestStore, height: u64) -> CertifiedBlock<Cert> {
@@ -213,6 +214,6 @@ fn commit(store: &mut TestStore, height: u64) -> CertifiedBlock<Cert> {
 
 impl Chain {
     pub(crate) fn trust(&self) -> StakeVerifier {
-        StakeVerifier::new(&self.waypoint, &self.members).unwrap()
+        self.trust.clone()
     }
 }
