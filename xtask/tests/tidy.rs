@@ -49,7 +49,7 @@ const NOT_SHIPPED: [&str; 9] = [
 
 /// Who may depend on whom; what is not listed is an arrow in the wrong direction. Development
 /// dependencies are free: tests may stand anywhere.
-const ARROWS: [(&str, &[&str]); 44] = [
+const ARROWS: [(&str, &[&str]); 45] = [
     (
         "prefinal",
         &[
@@ -100,6 +100,16 @@ const ARROWS: [(&str, &[&str]); 44] = [
             "prefinal-contract",
             "prefinal-crypto-core",
             "prefinal-execution",
+            "prefinal-protocol",
+            "prefinal-state",
+        ],
+    ),
+    (
+        "prefinal-sync",
+        &[
+            "prefinal-crypto-core",
+            "prefinal-execution",
+            "prefinal-light",
             "prefinal-protocol",
             "prefinal-state",
         ],
@@ -326,6 +336,7 @@ const ARROWS: [(&str, &[&str]); 44] = [
             "prefinal-pvss-dkg",
             "prefinal-registry",
             "prefinal-state",
+            "prefinal-sync",
             "prefinal-timelock",
             "prefinal-trantor",
             "prefinal-validator",

@@ -273,6 +273,8 @@ pub const CODES: &[(&str, &str)] = &[
     ("not-next", "the block is no child of the last committed one"),
     ("committed", "a committed block is not reverted"),
     ("no-state", "the state at this height is pruned, or not committed yet"),
+    ("restoring", "a state is being restored, or should be and is not, or not yet"),
+    ("other-answer", "a peer answers something else than it was asked for"),
     // Journals, drivers, validators.
     ("other-owner", "the journal or store is of another party, chain or epoch"),
     ("journal-lost", "the journal of keys that were used before is not there"),

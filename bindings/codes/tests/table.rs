@@ -16,7 +16,7 @@ const OF_BINDINGS: [&str; 5] =
 const OF_SIDECAR: [&str; 3] = ["boundary-unknown", "malformed-message", "no-keys-yet"];
 
 /// The crates whose errors have codes.
-const CRATES: [&str; 25] = [
+const CRATES: [&str; 26] = [
     "prefinal",
     "protocol",
     "crypto-core",
@@ -37,6 +37,7 @@ const CRATES: [&str; 25] = [
     "chain/light",
     "chain/registry",
     "chain/state",
+    "chain/sync",
     "chain/validator",
     "node",
     "node/home",

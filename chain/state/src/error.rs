@@ -79,6 +79,24 @@ pub enum StateError {
         /// The height that is too high.
         height: Height,
     },
+    /// A state is to be restored that is not behind the last committed block.
+    #[error("{height} is not behind the last committed block")]
+    NotAhead {
+        /// The height whose state would be restored.
+        height: Height,
+    },
+    /// A block is written while a state is being restored. Finish or abandon that first.
+    #[error("a state is being restored")]
+    Restoring,
+    /// A range comes while no state is being restored.
+    #[error("no state is being restored")]
+    NotRestoring,
+    /// Ranges are missing of a state that is being restored.
+    #[error("the state is not restored yet")]
+    NotRestored,
+    /// A range is of another state than the one that is being restored.
+    #[error("the range is of another state than the one that is being restored")]
+    OtherState,
     /// The file holds the state of a chain with another genesis.
     #[error("the store belongs to another genesis")]
     OtherGenesis,
@@ -93,8 +111,10 @@ impl StateError {
             Self::Damaged { .. } => "altered",
             Self::Poisoned => "panicked",
             Self::NoParent { .. } | Self::NoBlock { .. } => "block-not-stored",
-            Self::NotNext { .. } => "not-next",
             Self::Committed { .. } => "committed",
+            Self::NotNext { .. } | Self::NotAhead { .. } => "not-next",
+            Self::Restoring | Self::NotRestoring | Self::NotRestored => "restoring",
+            Self::OtherState => "other-state",
             Self::NoVersion { .. } => "no-state",
             Self::TooManyForks { .. } => "count-too-large",
             Self::TooHigh { .. } => "invalid-value",

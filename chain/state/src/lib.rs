@@ -53,7 +53,7 @@
 //! |--------|-------------|
 //! | [`proof`] | keys, roots, and proofs of rows and of transactions: with [`account`] all that a light client needs, without `std` and without the feature `store` |
 //! | [`account`] | accounts of transfers, and their rows |
-//! | (root) | [`StateStore`], the [`View`]s that executors read, [`Pending`] changes of a block |
+//! | (root) | [`StateStore`], the [`View`]s that executors read, [`Pending`] changes of a block; for other nodes [`BlockExport`], [`BlockDelta`] and ranges of a state ([`View::range`]), and how such a state is restored ([`StateStore::begin_restore`]) |
 //! | [`transfers`] | the executor of payments, and of payments that the slot's value decides |
 //! | `evm` | the executor of the Ethereum Virtual Machine, with the feature `evm` |
 //!
@@ -64,6 +64,10 @@
 extern crate alloc;
 
 pub mod account;
+#[cfg(feature = "store")]
+mod coverage;
+#[cfg(feature = "store")]
+mod delta;
 #[cfg(feature = "store")]
 mod error;
 #[cfg(feature = "evm")]
@@ -81,15 +85,23 @@ pub mod transfers;
 mod tree;
 #[cfg(feature = "store")]
 mod view;
+#[cfg(feature = "store")]
+mod walk;
 
+#[cfg(feature = "store")]
+pub use crate::delta::{BlockDelta, DeltaError, RowChange};
 #[cfg(feature = "store")]
 pub use crate::error::StateError;
 #[cfg(feature = "store")]
 pub use crate::node::Row;
 pub use crate::proof::TransactionResult;
 #[cfg(feature = "store")]
-pub use crate::store::{Genesis, ProvenResult, StateStore, StoredBlock, StoredTransaction};
+pub use crate::store::{
+    BlockExport, Genesis, ProvenResult, SnapshotBlock, StateStore, StoredBlock, StoredTransaction,
+};
 #[cfg(feature = "store")]
 pub use crate::tree::Changes;
 #[cfg(feature = "store")]
 pub use crate::view::{Delta, Finished, Pending, ProvenRow, View};
+#[cfg(feature = "store")]
+pub use crate::walk::RangeLimits;

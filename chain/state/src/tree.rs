@@ -153,17 +153,17 @@ fn update<S: NodeSource>(
 }
 
 /// The children of an inner node, by their numbers.
-struct Children([Option<Child>; 16]);
+pub(crate) struct Children([Option<Child>; 16]);
 
 #[derive(Clone, Copy)]
-struct Child {
+pub(crate) struct Child {
     hash: [u8; 32],
-    version: Version,
+    pub(crate) version: Version,
     is_leaf: bool,
 }
 
 impl Children {
-    fn of(node: &Node) -> Self {
+    pub(crate) fn of(node: &Node) -> Self {
         let mut children = Self([None; 16]);
         if let Node::Internal(inner) = node {
             for (nibble, child) in inner.children_sorted() {
@@ -176,19 +176,23 @@ impl Children {
         children
     }
 
-    fn within(&self, start: usize, width: usize) -> impl Iterator<Item = (usize, &Child)> {
+    pub(crate) fn within(
+        &self,
+        start: usize,
+        width: usize,
+    ) -> impl Iterator<Item = (usize, &Child)> {
         let all = self.0.iter().enumerate().skip(start).take(width);
         all.filter_map(|(number, child)| Some((number, child.as_ref()?)))
     }
 
     /// The only child within these, if the tree ends in it there: a leaf alone, or the last level.
-    fn only(&self, start: usize, width: usize) -> Option<(usize, &Child)> {
+    pub(crate) fn only(&self, start: usize, width: usize) -> Option<(usize, &Child)> {
         let mut within = self.within(start, width);
         let first = within.next()?;
         (width == 1 || (first.1.is_leaf && within.next().is_none())).then_some(first)
     }
 
-    fn hash(&self, start: usize, width: usize) -> [u8; 32] {
+    pub(crate) fn hash(&self, start: usize, width: usize) -> [u8; 32] {
         if self.within(start, width).next().is_none() {
             return EMPTY;
         }
@@ -289,7 +293,7 @@ fn found(end: PathEnd, value: Option<Row>, mut siblings: Vec<[u8; 32]>) -> Found
     Found { value, proof: StateProof { end, siblings } }
 }
 
-fn below(at: &NodeId, number: u8, version: Version) -> Result<NodeId, StateError> {
+pub(crate) fn below(at: &NodeId, number: u8, version: Version) -> Result<NodeId, StateError> {
     let child = at.path.child(number, 0);
     let path = child.ok_or_else(|| StateError::damaged("a path longer than a key"))?;
     Ok(NodeId::at_version(version, &path))

@@ -19,9 +19,12 @@ use prefinal_execution::{BlockId, Header, Height, Roots};
 
 use crate::error::StateError;
 use crate::node::{NodeId, NodePath, Row, TreeNode};
-use crate::proof::{ListRoot, StateKey, StateProof, StateRoot, TransactionResult};
+use crate::proof::{
+    KeyRange, ListRoot, StateKey, StateProof, StateRange, StateRoot, TransactionResult,
+};
 use crate::store::{Shared, Snapshot};
 use crate::tree::{self, Changes, NodeSource, TreeUpdate};
+use crate::walk::{self, RangeLimits};
 
 /// What a block changes, and the nodes of the tree that are new by it.
 #[derive(Debug)]
@@ -105,6 +108,15 @@ impl View {
     pub fn prove(&self, key: &StateKey) -> Result<ProvenRow, StateError> {
         let found = tree::prove(self, self.root(), key)?;
         Ok(ProvenRow { value: found.value, proof: found.proof })
+    }
+
+    /// All rows between two keys, with a proof under [`state_root`](Self::state_root). If the limits do not allow
+    /// for all of them, the range that is returned ends earlier, and the next one begins behind it.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn range(&self, keys: KeyRange, limits: RangeLimits) -> Result<StateRange, StateError> {
+        walk::range(self, self.root(), keys, limits)
     }
 
     fn root(&self) -> NodeId {

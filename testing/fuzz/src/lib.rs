@@ -7,7 +7,7 @@
 //!
 //! The other targets stand alone: `decode` (types of `crypto-core`), `solve` (weights), `timelock` (what
 //! a relay or a sender gives), `bytes` (messages between parties, files of the command), `state` (transactions
-//! and proofs), `light` (what a client is sent), `engine` (what a peer of Malachite's network sends), `home` (files that operators pass on).
+//! and proofs), `light` (what a client is sent), `sync` (what a follower and its peers send), `engine` (what a peer of Malachite's network sends), `home` (files that operators pass on).
 //!
 //! `tests/fuzz.rs` is the program that libFuzzer drives, `tests/seeds.rs` runs what is in `seeds/` once.
 //!
@@ -39,6 +39,7 @@ mod partials;
 mod protocol;
 mod solve;
 mod state;
+mod sync;
 mod threshold;
 mod timelock;
 mod wvuf;
@@ -56,7 +57,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 17] = [
     Target { name: "aggregate", run: aggregate::run },
     Target { name: "bytes", run: bytes::run },
     Target { name: "certificate", run: |bytes| made(bytes, certificate::run) },
@@ -70,6 +71,7 @@ pub const TARGETS: [Target; 16] = [
     Target { name: "protocol", run: protocol::run },
     Target { name: "solve", run: |bytes| made(bytes, solve::run) },
     Target { name: "state", run: state::run },
+    Target { name: "sync", run: sync::run },
     Target { name: "threshold", run: |bytes| made(bytes, threshold::run) },
     Target { name: "timelock", run: timelock::run },
     Target { name: "wvuf", run: |bytes| made(bytes, wvuf::run) },

@@ -10,6 +10,7 @@
 //! ```
 //! Nothing here knows a store or a tree's nodes: a proof is a list of hashes, and verification folds them.
 mod list;
+mod range;
 mod row;
 
 use alloc::vec::Vec;
@@ -18,6 +19,9 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use sha2::{Digest, Sha256};
 
 pub use self::list::{ListProof, ListRoot};
+pub use self::range::{KeyRange, RangeNode, RangeProof, StateRange, StateRow, VerifiedRange};
+#[cfg(feature = "store")]
+pub(crate) use self::range::{Place, Prefix};
 #[cfg(feature = "store")]
 pub(crate) use self::row::{EMPTY, inner_hash, leaf_hash};
 pub use self::row::{PathEnd, StateKey, StateProof, StateRoot};
@@ -80,6 +84,9 @@ pub enum ProofError {
     /// A list of this length has paths of another length at this position.
     #[error("the path does not fit the position and the length of the list")]
     Shape,
+    /// The rows of a range do not ascend, or one of them is not in the range.
+    #[error("the rows are not those of the range in the order of their keys")]
+    Order,
 }
 
 impl ProofError {
@@ -89,9 +96,12 @@ impl ProofError {
         match self {
             Self::TooLong { .. } => "too-long",
             Self::Position { .. } => "invalid-value",
-            Self::Root | Self::Absent | Self::Present | Self::Neighbour { .. } | Self::Shape => {
-                "proof-mismatch"
-            }
+            Self::Root
+            | Self::Absent
+            | Self::Present
+            | Self::Neighbour { .. }
+            | Self::Shape
+            | Self::Order => "proof-mismatch",
         }
     }
 }

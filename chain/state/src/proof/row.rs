@@ -17,7 +17,7 @@ use super::{ProofError, sha256};
 /// The hash of a part of the tree without rows.
 pub(crate) const EMPTY: [u8; 32] = *b"SPARSE_MERKLE_PLACEHOLDER_HASH__";
 
-const KEY_BITS: usize = 256;
+pub(super) const KEY_BITS: usize = 256;
 
 /// Names a row of the state. Keys are hashes, so that nobody can make the tree deep.
 ///
@@ -77,6 +77,34 @@ impl StateKey {
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
+    }
+
+    /// The key behind this one; none behind the last.
+    #[must_use]
+    pub fn next(&self) -> Option<Self> {
+        let mut bytes = self.0;
+        for byte in bytes.iter_mut().rev() {
+            let (sum, carry) = byte.overflowing_add(1);
+            *byte = sum;
+            if !carry {
+                return Some(Self(bytes));
+            }
+        }
+        None
+    }
+
+    /// The key before this one; none before the first.
+    #[must_use]
+    pub fn previous(&self) -> Option<Self> {
+        let mut bytes = self.0;
+        for byte in bytes.iter_mut().rev() {
+            let (rest, borrow) = byte.overflowing_sub(1);
+            *byte = rest;
+            if !borrow {
+                return Some(Self(bytes));
+            }
+        }
+        None
     }
 
     /// The bit at this depth, counted from the root.

@@ -10,6 +10,7 @@
 //! | `nodes`        | height, fork, path | a node of the tree; a leaf has its row's value                  |
 //! | `forks`        | height             | the fork that is committed, if it is not fork 0                 |
 //! | `stale`        | height, fork       | nodes of blocks before that are not in the tree any more        |
+//! | `restore`      | `()`               | the state that is being fetched from elsewhere, if there is one |
 //!
 //! Each call is one transaction of `redb`, so after a crash it has happened or it has not.
 //! - An *optimistic write* adds rows to all tables. Nobody reads them: views read what is not committed from
@@ -17,11 +18,14 @@
 //! - *Certification* overwrites one row of `marks`, and enters the fork if it is not the first of its height.
 //! - *Revert* removes the rows of one height and fork. Several forks of one height do not touch each other's rows.
 //! - *Pruning* removes what only states below a height need.
+//! - *Restoring* puts a state together that comes from elsewhere, range by range (`restore`).
 //!
 //! After a crash, [`recover`](prefinal_execution::Store::recover) reads the changes of optimistic blocks from
 //! their rows, so no block that was written is executed again.
+mod export;
 mod open;
 mod prune;
+mod restore;
 mod rows;
 mod shared;
 mod write;
@@ -37,7 +41,9 @@ use prefinal_execution::{
 };
 use redb::TableDefinition;
 
+pub use self::export::BlockExport;
 pub use self::open::Genesis;
+pub use self::restore::SnapshotBlock;
 pub(crate) use self::shared::{Shared, Snapshot};
 use crate::error::StateError;
 use crate::node::Fork;
@@ -91,6 +97,7 @@ pub struct StateStore<X, C> {
     shared: Arc<Shared>,
     written: BTreeMap<BlockId, Written>,
     pruned: Height,
+    restoring: Option<restore::Restoration>,
     kinds: PhantomData<fn() -> (X, C)>,
 }
 

@@ -16,7 +16,7 @@ use redb::{Builder, Database, ReadableDatabase, ReadableTable};
 use super::shared::Tip;
 use super::{
     BLOCKS, FORKS, GENESIS, MARKS, Mark, NODES, Place, RESULTS, STALE, Shared, StateStore,
-    StoredTransaction, TRANSACTIONS, Written, rows,
+    StoredTransaction, TRANSACTIONS, Written, restore, rows,
 };
 use crate::error::StateError;
 use crate::node::{NodeId, NodePath, Row, TreeNode};
@@ -149,8 +149,9 @@ where
             written.insert(block, Written { fork: place.1, layer });
         }
         let pruned = marks.committed.first_key_value().map_or(*last.0, |(height, _)| *height);
+        let restoring = restore::read(&database)?;
         let shared = Arc::new(Shared::new(database, tip));
-        Ok(Self { shared, written, pruned, kinds: PhantomData })
+        Ok(Self { shared, written, pruned, restoring, kinds: PhantomData })
     }
 
     /// What is written, for the pipeline to go on from. Blocks that are not committed and whose parents are not

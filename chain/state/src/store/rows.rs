@@ -62,6 +62,17 @@ pub(super) fn put_block(
     Ok(())
 }
 
+/// Adds a block of which only the state is there.
+pub(super) fn put_state(
+    write: &WriteTransaction,
+    header: Header,
+    roots: Roots,
+    root: NodeId,
+) -> Result<(), StateError> {
+    let row = BlockRow { header, roots, root, removed: Vec::new() };
+    put(write, BLOCKS, (header.height.get(), 0), &encode(&row)?)
+}
+
 pub(super) fn put_mark(
     write: &WriteTransaction,
     place: Place,

@@ -29,6 +29,9 @@ where
         if self.committed_at(header.height, &tip)? == Some(header.id) {
             return Ok(());
         }
+        if self.restoring.is_some() {
+            return Err(StateError::Restoring);
+        }
         if self.written.contains_key(&header.id) {
             return match certificate {
                 Some(certificate) => self.turn_mark(&header, certificate),

@@ -15,6 +15,8 @@ mod evm;
 #[cfg(feature = "evm")]
 mod evm_check;
 mod proofs;
+mod ranges;
+mod restore;
 mod store;
 mod transfers;
 mod tree;

@@ -1,0 +1,66 @@
+//! What a store gives to other nodes: committed blocks, and their deltas.
+use prefinal_execution::{Executor, Header, Height, Roots, StateCertificate};
+
+use super::{StateStore, StoredTransaction, rows};
+use crate::delta::{BlockDelta, RowChange};
+use crate::error::StateError;
+use crate::view::{Delta, View};
+
+/// A committed block with all that others need to verify it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockExport<C> {
+    /// Its place in the chain.
+    pub header: Header,
+    /// The roots of the state and the receipts that the block leaves.
+    pub roots: Roots,
+    /// The certificate of the roots.
+    pub certificate: C,
+    /// The encoded transactions.
+    pub transactions: Vec<Vec<u8>>,
+}
+
+impl<X, C> StateStore<X, C>
+where
+    X: Executor<View = View, Delta = Delta>,
+    X::Transaction: StoredTransaction,
+    C: StateCertificate,
+{
+    /// The lowest height whose state can be read. Blocks and deltas are there for the heights behind it.
+    #[must_use]
+    pub const fn lowest(&self) -> Height {
+        self.pruned
+    }
+
+    /// The committed block at this height, above [`lowest`](Self::lowest).
+    ///
+    /// # Errors
+    /// If there is none, or if the file cannot be read.
+    pub fn export(&self, height: Height) -> Result<BlockExport<C>, StateError> {
+        let missing = || StateError::NoVersion { height };
+        let stored = self.block(height)?;
+        let certificate = self.certificate(height)?.ok_or_else(missing)?;
+        let place = self.exported_place(height)?;
+        let transactions = rows::transactions(&self.shared.database, place)?;
+        let transactions = transactions.ok_or_else(missing)?;
+        Ok(BlockExport { header: stored.header, roots: stored.roots, certificate, transactions })
+    }
+
+    /// What the committed block at this height, above [`lowest`](Self::lowest), changes.
+    ///
+    /// # Errors
+    /// If there is none, or if the file cannot be read.
+    pub fn delta(&self, height: Height) -> Result<BlockDelta, StateError> {
+        let layer = rows::layer(&self.shared.database, self.exported_place(height)?)?;
+        let changes = layer.changes.into_iter();
+        let changes =
+            changes.map(|(key, row)| RowChange { key, value: row.map(|row| row.to_vec()) });
+        Ok(BlockDelta { changes: changes.collect(), results: layer.results })
+    }
+
+    fn exported_place(&self, height: Height) -> Result<super::Place, StateError> {
+        if height <= self.pruned {
+            return Err(StateError::NoVersion { height });
+        }
+        self.committed_place(height)
+    }
+}

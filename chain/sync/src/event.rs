@@ -1,0 +1,91 @@
+//! What happens to a follower, and what it wants done.
+use std::fmt;
+
+use prefinal_execution::{Committed, Executor};
+use prefinal_light::EpochEnding;
+
+use crate::check::{CheckJob, CheckVerdict};
+use crate::fault::{Fault, StopReason};
+use crate::peers::PeerId;
+use crate::persist::{StoreJob, StoreVerdict};
+use crate::process::{ExecuteJob, ExecuteVerdict};
+use crate::trust::Trust;
+use crate::wire::Ask;
+
+/// Something that happens.
+pub enum Input<X: Executor, T: Trust> {
+    /// There is a link to this peer.
+    Connected(PeerId),
+    /// The link is gone.
+    Disconnected(PeerId),
+    /// A peer's message, whole. Hosts refuse those that are longer than
+    /// [`Follower::longest`](crate::Follower::longest) while they come.
+    Received {
+        /// The peer at the other end of the link.
+        peer: PeerId,
+        /// The message.
+        bytes: Vec<u8>,
+    },
+    /// An answer is verified.
+    Checked(CheckVerdict<X, T>),
+    /// A block is executed, or its delta applied.
+    Executed(ExecuteVerdict<X, T::Certificate>),
+    /// Something is durable.
+    Stored(StoreVerdict),
+    /// Time has passed.
+    Tick,
+}
+
+/// Something to do.
+pub enum Effect<X: Executor, T: Trust, N> {
+    /// To the peer.
+    Send {
+        /// The peer.
+        peer: PeerId,
+        /// The message.
+        bytes: Vec<u8>,
+    },
+    /// To a pool, with others; the verdict comes back as [`Input::Checked`].
+    Check(Box<CheckJob<X, T, N>>),
+    /// To a pool; the verdict comes back as [`Input::Executed`]. There is one at a time.
+    Execute(Box<ExecuteJob<X, T::Certificate>>),
+    /// To the thread of the store; the verdict comes back as [`Input::Stored`]. There is one at a time.
+    Store(Box<StoreJob<X, T::Certificate>>),
+    /// The peer did wrong: close the link, and open none to it.
+    Ban(Misconduct),
+    /// This block is durable.
+    Committed(Committed),
+    /// Nothing is done any more.
+    Stopped(StopReason),
+}
+
+/// What a peer did wrong, and in answer to what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misconduct {
+    /// The peer.
+    pub peer: PeerId,
+    /// What it was asked for; `None` if it sent something of its own.
+    pub ask: Option<Ask>,
+    /// The check that failed.
+    pub fault: Fault,
+}
+
+/// An output of a follower. Endings are kept for ever: whoever comes later needs them.
+pub type Output<X, T, N> = prefinal_protocol::Output<EpochEnding, Effect<X, T, N>>;
+
+impl<X: Executor, T: Trust, N> fmt::Debug for Effect<X, T, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Send { peer, bytes } => {
+                let bytes = bytes.len();
+                f.debug_struct("Send").field("peer", peer).field("bytes", &bytes).finish()
+            }
+            Self::Check(_) => f.write_str("Check"),
+            Self::Execute(_) => f.write_str("Execute"),
+            Self::Store(_) => f.write_str("Store"),
+            Self::Ban(misconduct) => f.debug_tuple("Ban").field(misconduct).finish(),
+            Self::Committed(committed) => f.debug_tuple("Committed").field(committed).finish(),
+            Self::Stopped(reason) => f.debug_tuple("Stopped").field(reason).finish(),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Making durable what is verified: one call of the store for each job, one job at a time.
+use prefinal_execution::{Committed, Executor, StateCertificate, Store};
+use prefinal_state::proof::{KeyRange, VerifiedRange};
+use prefinal_state::{Delta, SnapshotBlock, StateError, StateStore, StoredTransaction, View};
+
+use crate::process::Processed;
+use crate::trust::Attestation;
+
+/// One durable transaction of the store.
+#[derive(Clone, Debug)]
+pub struct StoreJob<X: Executor, C> {
+    pub(crate) call: StoreCall<X, C>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum StoreCall<X: Executor, C> {
+    Block(Box<Processed<X, C>>),
+    Begin(Box<SnapshotBlock<Attestation<C>>>),
+    Range(VerifiedRange),
+    Finish,
+}
+
+/// The result of a [`StoreJob`].
+#[derive(Debug)]
+pub struct StoreVerdict {
+    pub(crate) result: Result<Stored, String>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Stored {
+    Block(Committed),
+    /// What is missing of the state that is to be restored.
+    Begun(Vec<KeyRange>),
+    Range,
+    Restored(Committed, View),
+}
+
+impl<X, C> StoreJob<X, C>
+where
+    X: Executor<View = View, Delta = Delta>,
+    X::Transaction: StoredTransaction,
+    C: StateCertificate,
+{
+    /// Makes the call. Give the verdict back to the follower.
+    #[must_use]
+    pub fn run(self, store: &mut StateStore<X, Attestation<C>>) -> StoreVerdict {
+        StoreVerdict { result: self.call(store).map_err(|error| error.to_string()) }
+    }
+
+    fn call(self, store: &mut StateStore<X, Attestation<C>>) -> Result<Stored, StateError> {
+        match self.call {
+            StoreCall::Block(done) => {
+                store.write_certified(&done.block, &done.execution, &done.attestation)?;
+                store.committed().map(Stored::Block)
+            }
+            StoreCall::Begin(anchor) => {
+                store.begin_restore(&anchor)?;
+                Ok(Stored::Begun(store.missing()))
+            }
+            StoreCall::Range(range) => {
+                store.restore_range(&range)?;
+                Ok(Stored::Range)
+            }
+            StoreCall::Finish => {
+                let committed = store.finish_restore()?;
+                Ok(Stored::Restored(committed, store.view()?))
+            }
+        }
+    }
+}

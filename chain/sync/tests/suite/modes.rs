@@ -1,0 +1,132 @@
+//! Every mode reaches the tip, in the time that its stages take.
+use std::time::Duration;
+
+use prefinal_execution::{Height, Store};
+use prefinal_protocol::Instant;
+use prefinal_sync::{Replay, StopReason, Strategy};
+
+use crate::chain::{DRAW, TIP, chain};
+use crate::world::{TestPeer, World, config};
+
+fn peers() -> Vec<TestPeer> {
+    [40, 60, 150].map(TestPeer::honest).into()
+}
+
+#[test]
+fn every_mode_reaches_the_tip_and_the_same_state() {
+    for replay in [Replay::Execute, Replay::Deltas] {
+        for strategy in [Strategy::Pipelined, Strategy::Naive] {
+            for snapshot_beyond in [None, Some(10)] {
+                let config = prefinal_sync::Config { strategy, snapshot_beyond, ..config(replay) };
+                let mut world = World::new(config, peers());
+                world.run(TIP, 60);
+                let name = format!("{replay:?} {strategy:?} {snapshot_beyond:?}");
+                assert_eq!((world.tip(), &world.stopped), (TIP, &None), "{name}");
+                assert_eq!(world.banned(), [].into(), "{name}");
+                let root =
+                    |store: &crate::chain::TestStore| store.view().unwrap().state_root().unwrap();
+                assert_eq!(root(&world.store), root(&chain().store), "{name}");
+                // With a snapshot it has nothing of what was before.
+                let lowest = world.store.lowest();
+                assert_eq!(lowest > Height::GENESIS, snapshot_beyond.is_some(), "{name}");
+                assert_eq!(world.endings.len(), 2, "{name}");
+                assert_eq!(world.store.committed().unwrap(), chain().store.committed().unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_are_fetched_while_others_are_verified_executed_and_written() {
+    let took = |strategy| {
+        let config = prefinal_sync::Config { strategy, ..config(Replay::Execute) };
+        let mut world = World::new(config, vec![TestPeer::honest(150)]);
+        world.run(TIP, 60);
+        world.now
+    };
+    let (pipelined, naive) = (took(Strategy::Pipelined), took(Strategy::Naive));
+    // Naive: a round trip for four blocks, each executed and written behind the one before.
+    let blocks = Duration::from_millis(TIP * (6 + 5));
+    assert!(naive > Instant::at(blocks + Duration::from_millis(150 * TIP / 4)), "{naive:?}");
+    // Pipelined: the endings of two epochs are asked for when they are needed.
+    assert!(pipelined.since_start() * 10 < naive.since_start() * 6, "{pipelined:?} {naive:?}");
+}
+
+#[test]
+fn the_fast_and_near_are_asked_more_and_the_slow_fade() {
+    let mut config = config(Replay::Execute);
+    config.limits.answer_blocks = 1;
+    let mut far = TestPeer::honest(30);
+    far.hops = 5;
+    let mut world = World::new(config, vec![TestPeer::honest(30), TestPeer::honest(900), far]);
+    world.run(TIP, 60);
+    assert_eq!(world.tip(), TIP);
+    let [near, slow, far] = [0, 1, 2].map(|at: usize| world.peers[at].asked.len());
+    assert!(near > 2 * slow && near > far, "{near} {slow} {far}");
+}
+
+#[test]
+fn a_follower_goes_on_with_a_chain_that_goes_on() {
+    let mut world = World::new(config(Replay::Deltas), peers());
+    for tip in 1..=TIP {
+        world.peers.iter_mut().for_each(|peer| peer.tip = tip);
+        world.run(tip, 5);
+        assert_eq!(world.tip(), tip);
+    }
+}
+
+#[test]
+fn a_state_that_nobody_has_any_more_is_given_up_for_another_one() {
+    let config = prefinal_sync::Config { snapshot_beyond: Some(3), ..config(Replay::Deltas) };
+    let mut peer = TestPeer::honest(100);
+    peer.tip = 14;
+    peer.claim = Some(|mut summary| {
+        summary.snapshots = vec![Height::new(12)];
+        summary
+    });
+    let mut world = World::new(config, vec![peer]);
+    while !world.follower.is_restoring() {
+        assert!(world.step());
+    }
+    let begun = world.store.restoring().unwrap().map(|anchor| anchor.header.height);
+    assert_eq!(begun, Some(Height::new(12)));
+    // It prunes.
+    world.peers[0].tip = TIP;
+    world.peers[0].claim = Some(|mut summary| {
+        summary.snapshots.retain(|height| height.get() > 12);
+        summary
+    });
+    world.peers[0].lie = Some(|_, request, payload| {
+        use prefinal_sync::wire::{Answer, Ask, Compression, Payload};
+        let gone = matches!(request.ask, Ask::Range(ask) if ask.height.get() <= 12);
+        let payload = if gone { Payload::Absent } else { payload };
+        Answer::of(&payload, Compression::None).to_wire(request.id)
+    });
+    world.run(TIP, 100);
+    assert_eq!((world.tip(), world.banned()), (TIP, [].into()));
+    assert_eq!(world.store.lowest(), Height::new(24));
+}
+
+#[test]
+fn without_a_beacon_it_stops_at_a_block_that_reads_its_value() {
+    let config = prefinal_sync::Config { beacon: None, ..config(Replay::Execute) };
+    let mut world = World::new(config, peers());
+    world.run(TIP, 60);
+    assert_eq!(world.tip(), DRAW - 1);
+    assert!(matches!(&world.stopped, Some(StopReason::Failed(why)) if why.contains("deltas")));
+    assert_eq!(world.banned(), [].into(), "it is nobody's fault");
+}
+
+#[test]
+fn what_is_asked_for_and_held_stays_within_its_bytes() {
+    for window in [40_000_u64, 4_000_000] {
+        let mut config = config(Replay::Deltas);
+        (config.limits.answer_bytes, config.limits.window_bytes) = (8_000, window);
+        let mut world = World::new(config, peers());
+        // The peer of the lowest blocks is silent for a while: the others fill the window.
+        world.peers[0].claim = None;
+        world.run(TIP, 60);
+        assert_eq!(world.tip(), TIP);
+        assert!(world.most_bytes <= window + 8_000, "{} of {window}", world.most_bytes);
+    }
+}
