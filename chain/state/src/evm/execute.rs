@@ -8,9 +8,9 @@
 //! | library | release, licence | why not |
 //! |---------|------------------|---------|
 //! | `pevm`  | 0.1.0 of May 2024 in the registry, MIT | that release is empty; its repository builds on a fork of `revm` and calls itself not ready for production |
-//! | `grevm` | 2.2.2, not in the registry, MIT or Apache-2.0 | builds on `revm` 40, three major versions behind this crate, and has executors of its own in the place of ours, without the guard on `PREVRANDAO` |
+//! | `grevm` | 2.2.2, not in the registry, MIT or Apache-2.0 | builds on `revm` 40, three major versions behind this crate |
 //!
-//! Of Block-STM for any executor, the registry has no library.
+//! A library of Block-STM for any executor was not found in the registry.
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
