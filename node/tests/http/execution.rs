@@ -207,7 +207,7 @@ fn bad_transactions_are_refused(wallet: &Wallet, done: &SignedTransfer) {
     assert_eq!(get(wallet.address, "/transactions").status, 405);
 }
 
-/// A busy machine takes 20 seconds for fewer, in which as many are allowed.
+/// So many that a machine would have to take 20 seconds to be allowed all of them.
 const FLOOD: u64 = 1200;
 
 /// More than is allowed on one connection: each request is answered, and none hangs.

@@ -25,6 +25,7 @@ use prefinal_state::transfers::SignedTransfer;
 use prefinal_validator::execution::shown;
 
 use super::super::ideal::Ideal;
+use super::Mistake;
 use super::event::{Happens, Job, Kept, Observation, Post, Wants};
 use super::ledger::{GENESIS, Ledger, Proof, transfer_of};
 
@@ -44,6 +45,7 @@ pub(super) struct Means {
     pub(super) eager: Option<SecretKey>,
     /// How far the pipeline takes orders.
     pub(super) window: u64,
+    pub(super) mistake: Option<Mistake>,
 }
 
 /// The machines of a party, as they start.
@@ -376,7 +378,16 @@ impl PartyNode {
             let what = format!("a certificate of {block}, which is unknown");
             return self.note(Observation::Broken(what));
         };
-        let (height, digest, certificate) = (header.height, statement.root, reveal.proof.clone());
+        let (mut height, mut digest) = (header.height, statement.root);
+        match self.means.mistake {
+            Some(Mistake::MovesCertificate) => height = height.next(),
+            Some(Mistake::TrustsOwnState) => {
+                let own = self.statements.get(&reveal.slot);
+                digest = own.map_or(digest, |own| own.root);
+            }
+            _ => {}
+        }
+        let certificate = reveal.proof.clone();
         let certified = Certified { height, block, digest, certificate };
         self.archive.insert(reveal.slot, reveal.message());
         self.outputs.push_back(Output::Keep(Kept::Certified(reveal.slot, certified.clone())));
@@ -411,7 +422,10 @@ impl PartyNode {
             }
             Effect::Vote(vote) => {
                 self.note(Observation::Voted(vote));
-                let root = vote.claim.roots.digest();
+                let mut root = vote.claim.roots.digest();
+                if self.means.mistake == Some(Mistake::SignsOtherRoot) {
+                    root.reverse();
+                }
                 let statement = self.statement(vote.slot, vote.claim.block, root);
                 self.statements.insert(vote.slot, statement);
                 self.give_content(statement);
