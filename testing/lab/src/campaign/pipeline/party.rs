@@ -26,7 +26,7 @@ use prefinal_validator::execution::shown;
 
 use super::super::ideal::Ideal;
 use super::Mistake;
-use super::event::{Happens, Job, Kept, Observation, Post, Wants};
+use super::event::{Event, Happens, Job, Kept, Observation, Post, Wants};
 use super::ledger::{GENESIS, Ledger, Proof, transfer_of};
 
 type Output = prefinal_protocol::Output<Kept, Wants>;
@@ -326,11 +326,8 @@ impl PartyNode {
         self.outputs.push_back(Output::Keep(Kept::Value(reveal.slot, value)));
         self.note(Observation::Valued(reveal.path));
         self.values.insert(reveal.slot, value);
-        let given = self
-            .headers
-            .values()
-            .any(|header| header.slot == reveal.slot && header.height <= self.given);
-        if given {
+        let is_given = |header: &Header| header.slot == reveal.slot && header.height <= self.given;
+        if self.headers.values().any(is_given) {
             self.tell(Input::Value { slot: reveal.slot, value });
         }
     }
@@ -510,26 +507,6 @@ impl PartyNode {
             return None;
         }
         self.ordered.pop_front().map(|(_, block)| block)
-    }
-}
-
-/// What the engine tells both beacons.
-#[derive(Clone, Copy)]
-enum Event {
-    Prefinalized(Slot, View, Value),
-    Finalized(Slot, Option<Value>),
-    Abandoned(View),
-}
-
-impl Event {
-    const fn input<S: ::prefinal_beacon::Function>(self) -> ::prefinal_beacon::Input<S> {
-        match self {
-            Self::Prefinalized(slot, view, value) => {
-                ::prefinal_beacon::Input::Prefinalized { slot, view, value }
-            }
-            Self::Finalized(slot, value) => ::prefinal_beacon::Input::Finalized { slot, value },
-            Self::Abandoned(view) => ::prefinal_beacon::Input::Abandoned { view },
-        }
     }
 }
 
