@@ -29,10 +29,6 @@
 //! | storage | address ‖ slot      | 32 bytes, none for 0                |
 //! | code    | code hash           | the code                            |
 //! | burnt   |                     | sum of all gas paid, 32 bytes       |
-//!
-//! Transactions of a part run one after the other. Two libraries that run them at once on `revm` were looked at:
-//! `pevm` calls itself not ready for production and builds on a fork of `revm`, and what the registry has under its
-//! name is one empty release; `grevm` is not in the registry and is three major versions of `revm` behind this crate.
 mod envelope;
 mod execute;
 mod guard;

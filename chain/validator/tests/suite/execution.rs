@@ -18,11 +18,11 @@ use prefinal_execution::{
 use prefinal_protocol::{Instant, Output, Slot, Value, View};
 use prefinal_validator::application::{ChainApplication, Effect, Input};
 use prefinal_validator::execution::{
-    BlockEvent, GENESIS, MARK, PastBlocks, PipelineHost, PipelineJob, Record, StateCertificate,
-    Workers, marked,
+    BlockEvent, GENESIS, PastBlocks, PipelineHost, PipelineJob, Record, StateCertificate, Workers,
+    marked,
 };
 use prefinal_validator::extra::electorate;
-use prefinal_validator::setup::{Algorithm, Plan, Setup, found};
+use prefinal_validator::setup::{Algorithm, Identity, Plan, Setup, found};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
 /// A transaction of one byte. From this one on it reads the value of the slot.
@@ -46,8 +46,7 @@ impl Transaction for Addend {
 
 fn decode(bytes: &[u8]) -> Option<Addend> {
     match bytes {
-        [JUNK] => None,
-        [addend] => Some(Addend(*addend)),
+        [addend] if *addend != JUNK => Some(Addend(*addend)),
         _ => None,
     }
 }
@@ -115,8 +114,8 @@ impl Store for Disk {
         block: &Blocks,
         execution: &Execution<Sum>,
     ) -> Result<(), Infallible> {
-        let mut content = self.0.lock().unwrap();
-        content.written.insert(block.header.id, (block.clone(), execution.view));
+        let written = (block.clone(), execution.view);
+        self.0.lock().unwrap().written.insert(block.header.id, written);
         Ok(())
     }
 
@@ -150,21 +149,17 @@ impl Store for Disk {
     }
 }
 
-static SETUP: LazyLock<Setup> = LazyLock::new(|| {
+static WORLD: LazyLock<(Setup, Vec<Identity>)> = LazyLock::new(|| {
     let stakes = vec![Stake::new(1); 4];
-    found(&Plan::new(stakes, Algorithm::Fast, Ratio::new(9, 10).unwrap()).unwrap(), 1).unwrap().0
+    found(&Plan::new(stakes, Algorithm::Fast, Ratio::new(9, 10).unwrap()).unwrap(), 1).unwrap()
 });
 
+static SETUP: LazyLock<&Setup> = LazyLock::new(|| &WORLD.0);
+
 static CERTIFICATE: LazyLock<StateCertificate> = LazyLock::new(|| {
-    let (setup, identities) = {
-        let stakes = vec![Stake::new(1); 4];
-        found(&Plan::new(stakes, Algorithm::Fast, Ratio::new(9, 10).unwrap()).unwrap(), 1).unwrap()
-    };
-    let sign = |identity: &prefinal_validator::setup::Identity| {
-        (identity.me, identity.certifier().sign(StateSig::DOMAIN, b"any state"))
-    };
-    let electorate = electorate(&setup, Quorum::BYZANTINE).unwrap();
-    let votes = identities.iter().map(sign).collect();
+    let sign = |one: &Identity| (one.me, one.certifier().sign(StateSig::DOMAIN, b"any state"));
+    let electorate = electorate(&SETUP, Quorum::BYZANTINE).unwrap();
+    let votes = WORLD.1.iter().map(sign).collect();
     Certificate::assemble(&electorate, StateSig::DOMAIN, b"any state", &votes).unwrap().into_inner()
 });
 
@@ -388,7 +383,6 @@ fn what_is_not_marked_or_does_not_decode_is_left_out_and_blocks_before_the_first
     seat.order(2, &[7]);
     let mut mixed = block(3, &[4, JUNK, 6]);
     mixed.transactions.push([1].as_slice().into());
-    mixed.transactions.push([MARK].as_slice().into());
     seat.give(Input::Ordered { slot: FIRST, block: mixed });
     assert_eq!(seat.took(), [], "which slot is the first is not known yet");
     seat.begin();
@@ -453,8 +447,7 @@ fn ordered_blocks_behind_the_window_wait_and_none_is_refused() {
     seat.is_busy = false;
     seat.settle();
     assert_eq!(seat.committed(), 6);
-    let others = seat.took().into_iter().filter(|said| matches!(said, Said::Other(_)));
-    assert_eq!(others.collect::<Vec<_>>(), []);
+    assert!(!seat.took().iter().any(|said| matches!(said, Said::Other(_))));
 }
 
 #[test]
@@ -500,8 +493,7 @@ fn certificates_are_shown_to_peers_that_ask_also_those_of_an_earlier_life() {
     assert_eq!(seat.lookup(0..9), all, "before the first slot is known too");
     seat.begin();
     assert_eq!(seat.lookup(0..9), all);
-    assert_eq!(seat.lookup([4].into_iter()), [shown(4, 3)]);
-    assert_eq!(seat.lookup(7..9), []);
+    assert_eq!(seat.lookup(6..9), [shown(6, 15)]);
 }
 
 #[test]
@@ -512,7 +504,6 @@ fn contents_of_certified_slots_are_given_again_once_after_a_restart() {
     assert_eq!(seat.took(), []);
     seat.begin();
     assert_eq!(seat.took(), [signs(3, 1), signs(4, 3), signs(5, 7)]);
-    assert_eq!(seat.committed(), 3);
 }
 
 #[test]
@@ -567,9 +558,8 @@ fn proposals_of_unknown_parents_are_kept_up_to_64_and_executed_when_their_parent
     for slot in 3..4 + 70 {
         seat.prefinalize(slot);
     }
-    let executed = seat.took().into_iter().filter(|said| matches!(said, Said::Executed(_)));
     // The last ones, and that of slot 3 itself, found no room.
-    assert_eq!(executed.count(), 0);
+    assert_eq!(seat.took(), []);
     seat.order(3, &[1]);
     for slot in 4..4 + 70 {
         seat.prefinalize(slot);

@@ -94,3 +94,23 @@ pub(super) enum Observation {
     /// A signature that the party owes to nobody.
     Eager,
 }
+
+/// What the engine tells both beacons.
+#[derive(Clone, Copy)]
+pub(super) enum Event {
+    Prefinalized(Slot, View, Value),
+    Finalized(Slot, Option<Value>),
+    Abandoned(View),
+}
+
+impl Event {
+    pub(super) const fn input<S: ::prefinal_beacon::Function>(self) -> ::prefinal_beacon::Input<S> {
+        match self {
+            Self::Prefinalized(slot, view, value) => {
+                ::prefinal_beacon::Input::Prefinalized { slot, view, value }
+            }
+            Self::Finalized(slot, value) => ::prefinal_beacon::Input::Finalized { slot, value },
+            Self::Abandoned(view) => ::prefinal_beacon::Input::Abandoned { view },
+        }
+    }
+}

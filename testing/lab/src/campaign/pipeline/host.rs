@@ -165,6 +165,7 @@ impl PipelineHost {
             dice: self.dice(seat, number),
             eager,
             window: config.limits.window,
+            mistake: self.scenario.mistake,
         };
         let machines = Machines { engine, random, state, pipeline, found };
         Ok(PartyNode::new(means, machines, kept))

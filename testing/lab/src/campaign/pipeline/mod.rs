@@ -62,6 +62,18 @@ struct WrongFrom {
     life: u32,
 }
 
+/// What every party's host does wrong: no campaign draws it, tests see it caught.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(test), expect(dead_code, reason = "campaigns make no mistakes"))]
+enum Mistake {
+    /// The party signs another root than it has computed.
+    SignsOtherRoot,
+    /// A certificate counts for the height above its block.
+    MovesCertificate,
+    /// A certificate counts for the state that the party has computed, whatever it says.
+    TrustsOwnState,
+}
+
 /// What is drawn for an execution in addition to its script.
 struct Scenario {
     divergent: BTreeMap<Party, WrongFrom>,
@@ -74,6 +86,7 @@ struct Scenario {
     write: Duration,
     /// When a party with another executor crashes, and for how long.
     crashes: Vec<(Party, Instant, Duration)>,
+    mistake: Option<Mistake>,
 }
 
 impl Scenario {
@@ -117,6 +130,7 @@ impl Scenario {
             execute: dice.duration(Duration::ZERO, MS * 150),
             write: dice.duration(Duration::ZERO, MS * 80),
             crashes,
+            mistake: None,
         }
     }
 
@@ -155,27 +169,42 @@ fn config(dice: &mut Dice, uniform: Option<Switches>) -> Config {
 
 /// Plays the execution of a seed, with all that is drawn for it.
 pub(super) fn play(seed: u64, draw: &Draw, guild: &Arc<Guild>) -> Result<ExecutionReport, Failure> {
+    play_with(None, seed, draw, guild)
+}
+
+fn play_with(
+    mistake: Option<Mistake>,
+    seed: u64,
+    draw: &Draw,
+    guild: &Arc<Guild>,
+) -> Result<ExecutionReport, Failure> {
     let mut draw = draw.clone();
     let parties = guild.identities.len();
-    let scenario = Rc::new(Scenario::new(seed, &mut draw, parties));
+    let scenario = Scenario { mistake, ..Scenario::new(seed, &mut draw, parties) };
+    let scenario = Rc::new(scenario);
     let seating = Seating::new((0..).map(Party::new).take(parties).chain(draw.twins()));
     let host = PipelineHost::new(guild, &scenario, seating, seed)?;
-    let mut stage = Stage::new(seed, &draw, host, BOUNDS)?;
+    let patience = if mistake.is_some() { MS * 3000 } else { BOUNDS.patience };
+    let mut stage = Stage::new(seed, &draw, host, Bounds { patience, ..BOUNDS })?;
     disturb(&mut stage, seed, &scenario).map_err(Failure::bad_input)?;
-    let outcome = stage.run().and_then(|()| {
-        let divergent: BTreeSet<Party> = scenario.divergent.keys().copied().collect();
+    let progress = stage.run();
+    // Parties with another executor are judged if they had the time to find it out.
+    let mut divergent = BTreeSet::new();
+    if progress.is_ok() {
+        divergent.extend(scenario.divergent.keys().copied());
         discover(&mut stage, &divergent);
-        let host = stage.simulation.host();
-        let account = Account {
-            stakes: guild.stakes(),
-            faulty: stage.faulty(),
-            divergent: &divergent,
-            parties: &|seat| host.seating.party(seat),
-            notes: stage.simulation.notes(),
-            kept: &|seat| stage.simulation.records(seat).to_vec(),
-        };
-        account.check()
-    });
+    }
+    let host = stage.simulation.host();
+    let account = Account {
+        stakes: guild.stakes(),
+        faulty: stage.faulty(),
+        divergent: &divergent,
+        parties: &|seat| host.seating.party(seat),
+        notes: stage.simulation.notes(),
+        kept: &|seat| stage.simulation.records(seat).to_vec(),
+    };
+    // What is broken says more than that nothing went on.
+    let outcome = account.check().and_then(|summary| progress.map(|()| summary));
     count(&stage, &scenario);
     Ok(stage.played(outcome))
 }

@@ -25,7 +25,8 @@ use prefinal_state::transfers::SignedTransfer;
 use prefinal_validator::execution::shown;
 
 use super::super::ideal::Ideal;
-use super::event::{Happens, Job, Kept, Observation, Post, Wants};
+use super::Mistake;
+use super::event::{Event, Happens, Job, Kept, Observation, Post, Wants};
 use super::ledger::{GENESIS, Ledger, Proof, transfer_of};
 
 type Output = prefinal_protocol::Output<Kept, Wants>;
@@ -44,6 +45,7 @@ pub(super) struct Means {
     pub(super) eager: Option<SecretKey>,
     /// How far the pipeline takes orders.
     pub(super) window: u64,
+    pub(super) mistake: Option<Mistake>,
 }
 
 /// The machines of a party, as they start.
@@ -324,11 +326,8 @@ impl PartyNode {
         self.outputs.push_back(Output::Keep(Kept::Value(reveal.slot, value)));
         self.note(Observation::Valued(reveal.path));
         self.values.insert(reveal.slot, value);
-        let given = self
-            .headers
-            .values()
-            .any(|header| header.slot == reveal.slot && header.height <= self.given);
-        if given {
+        let is_given = |header: &Header| header.slot == reveal.slot && header.height <= self.given;
+        if self.headers.values().any(is_given) {
             self.tell(Input::Value { slot: reveal.slot, value });
         }
     }
@@ -376,7 +375,16 @@ impl PartyNode {
             let what = format!("a certificate of {block}, which is unknown");
             return self.note(Observation::Broken(what));
         };
-        let (height, digest, certificate) = (header.height, statement.root, reveal.proof.clone());
+        let (mut height, mut digest) = (header.height, statement.root);
+        match self.means.mistake {
+            Some(Mistake::MovesCertificate) => height = height.next(),
+            Some(Mistake::TrustsOwnState) => {
+                let own = self.statements.get(&reveal.slot);
+                digest = own.map_or(digest, |own| own.root);
+            }
+            _ => {}
+        }
+        let certificate = reveal.proof.clone();
         let certified = Certified { height, block, digest, certificate };
         self.archive.insert(reveal.slot, reveal.message());
         self.outputs.push_back(Output::Keep(Kept::Certified(reveal.slot, certified.clone())));
@@ -411,7 +419,10 @@ impl PartyNode {
             }
             Effect::Vote(vote) => {
                 self.note(Observation::Voted(vote));
-                let root = vote.claim.roots.digest();
+                let mut root = vote.claim.roots.digest();
+                if self.means.mistake == Some(Mistake::SignsOtherRoot) {
+                    root.reverse();
+                }
                 let statement = self.statement(vote.slot, vote.claim.block, root);
                 self.statements.insert(vote.slot, statement);
                 self.give_content(statement);
@@ -496,26 +507,6 @@ impl PartyNode {
             return None;
         }
         self.ordered.pop_front().map(|(_, block)| block)
-    }
-}
-
-/// What the engine tells both beacons.
-#[derive(Clone, Copy)]
-enum Event {
-    Prefinalized(Slot, View, Value),
-    Finalized(Slot, Option<Value>),
-    Abandoned(View),
-}
-
-impl Event {
-    const fn input<S: ::prefinal_beacon::Function>(self) -> ::prefinal_beacon::Input<S> {
-        match self {
-            Self::Prefinalized(slot, view, value) => {
-                ::prefinal_beacon::Input::Prefinalized { slot, view, value }
-            }
-            Self::Finalized(slot, value) => ::prefinal_beacon::Input::Finalized { slot, value },
-            Self::Abandoned(view) => ::prefinal_beacon::Input::Abandoned { view },
-        }
     }
 }
 

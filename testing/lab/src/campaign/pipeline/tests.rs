@@ -30,10 +30,14 @@ fn guilds() -> &'static [(Arc<Guild>, Stakes)] {
 }
 
 fn played(seed: u64) -> ExecutionReport {
+    played_with(None, seed)
+}
+
+fn played_with(mistake: Option<Mistake>, seed: u64) -> ExecutionReport {
     let stakes: Vec<Stakes> = guilds().iter().map(|(_, stakes)| stakes.clone()).collect();
     let mut draw = Draw::new(seed, &stakes);
     draw.heals = draw.heals.min(Instant::at(MS * 1500));
-    play(seed, &draw, &guilds()[draw.board].0).unwrap()
+    play_with(mistake, seed, &draw, &guilds()[draw.board].0).unwrap()
 }
 
 #[test]
@@ -62,5 +66,18 @@ fn an_execution_is_the_same_again() {
         let (one, other) = (played(seed), played(seed));
         assert_eq!((one.fingerprint, one.tally), (other.fingerprint, other.tally), "seed {seed}");
         assert_eq!(one.outcome, other.outcome);
+    }
+}
+
+/// Each with a seed that was found by trying.
+#[test]
+fn mistakes_of_hosts_are_caught() {
+    for (mistake, seed, words) in [
+        (Mistake::SignsOtherRoot, 0, "another certified state"),
+        (Mistake::MovesCertificate, 0, "stops: height 2"),
+        (Mistake::TrustsOwnState, 1, "commits its own state"),
+    ] {
+        let found = played_with(Some(mistake), seed).outcome.unwrap_err().to_string();
+        assert!(found.contains(words), "{mistake:?}: {found}");
     }
 }
