@@ -33,7 +33,7 @@ use prefinal_state::proof::StateKey;
 use prefinal_state::transfers::{
     AccountId, Action, Amount, Nonce, SignedTransfer, Transfer, Transfers, genesis_rows,
 };
-use prefinal_state::{Delta, Genesis, Pending, Row, StateStore, StoredTransaction, View};
+use prefinal_state::{Genesis, Pending, Row, StateExecutor, StateStore};
 
 const TRANSACTIONS: u32 = 1000;
 const CHAIN: ChainId = ChainId::new([7; 32]);
@@ -76,8 +76,7 @@ struct Origin {
 impl Origin {
     fn new<X>(rows: BTreeMap<StateKey, Row>) -> Self
     where
-        X: Executor<View = View, Delta = Delta>,
-        X::Transaction: StoredTransaction,
+        X: StateExecutor,
     {
         let folder = tempfile::tempdir().unwrap();
         let genesis = Genesis { block: BlockId::new([0; 32]), rows };
@@ -103,8 +102,7 @@ impl Spent {
 
 impl<X> Chain<X>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
 {
     /// A chain whose file begins as a copy of this one.
     fn new(executor: X, origin: &Origin, sign: fn(u64, u64, u64) -> X::Transaction) -> Self {
@@ -161,8 +159,7 @@ where
 /// One validator: means of all blocks.
 fn alone<X>(chain: &mut Chain<X>, sheet: &mut Sheet, name: &str, blocks: u32)
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
 {
     let mut sums = [Spent::default(); 2];
     for _ in 0..blocks {
@@ -204,8 +201,7 @@ fn per_second(spent: Duration, blocks: u32) -> f64 {
 /// Four validators with a file each, which all execute every block at once.
 fn together<X>(chains: &mut [Chain<X>], sheet: &mut Sheet, name: &str, blocks: u32)
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
 {
     let (mut wall, mut processor) = (Duration::ZERO, Duration::ZERO);
     for _ in 0..blocks {
@@ -310,8 +306,7 @@ fn signatures(sheet: &mut Sheet, meter: &Meter) {
 /// The root of the next block's state.
 fn tree<X>(chain: &mut Chain<X>, sheet: &mut Sheet, meter: &Meter, name: &str)
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
 {
     let block = chain.next();
     let execution = chain.execute(&block);

@@ -9,7 +9,7 @@ use crate::view::{Finished, Pending, View};
 /// A row that a block changes.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct RowChange {
-    /// The row's key.
+    /// Where in the state the row is.
     pub key: StateKey,
     /// Its value behind the block; `None` if the block removes it.
     pub value: Option<Vec<u8>>,

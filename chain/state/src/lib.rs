@@ -97,7 +97,8 @@ pub use crate::node::Row;
 pub use crate::proof::TransactionResult;
 #[cfg(feature = "store")]
 pub use crate::store::{
-    BlockExport, Genesis, ProvenResult, SnapshotBlock, StateStore, StoredBlock, StoredTransaction,
+    BlockExport, Genesis, ProvenResult, SnapshotBlock, StateExecutor, StateStore, StoredBlock,
+    StoredTransaction,
 };
 #[cfg(feature = "store")]
 pub use crate::tree::Changes;

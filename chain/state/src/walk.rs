@@ -11,7 +11,7 @@ use crate::tree::{Children, NodeSource, below};
 /// How much of a state is read at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeLimits {
-    /// Most rows.
+    /// The most rows that the range may have.
     pub rows: usize,
     /// Most bytes of keys and values. The first row is read whatever it has.
     pub bytes: usize,

@@ -34,7 +34,7 @@ pub(crate) struct Rules<T, N> {
 /// An answer that is to be verified.
 #[derive(Clone, Debug)]
 pub(crate) enum Unchecked<C> {
-    /// As it came.
+    /// The answer as the peer sent it.
     Encoded { head: AnswerHead, payload: Vec<u8> },
     /// Blocks of a later epoch, which is known by now.
     Blocks(Vec<BlockItem<C>>),

@@ -1,11 +1,11 @@
 //! How a follower follows, and from where.
 use std::time::Duration;
 
-use prefinal_execution::{Committed, Executor, StateCertificate, Store};
+use prefinal_execution::{Committed, StateCertificate, Store};
 use prefinal_light::{BeaconVerifier, EndingError, EpochEnding};
 use prefinal_protocol::EpochId;
 use prefinal_state::proof::KeyRange;
-use prefinal_state::{Delta, SnapshotBlock, StateError, StateStore, StoredTransaction, View};
+use prefinal_state::{SnapshotBlock, StateError, StateExecutor, StateStore, View};
 
 use crate::trust::{Attestation, Trust};
 
@@ -126,8 +126,7 @@ impl<C: StateCertificate> Past<C> {
     /// If it cannot be read.
     pub fn of<X>(store: &StateStore<X, Attestation<C>>) -> Result<Self, StateError>
     where
-        X: Executor<View = View, Delta = Delta>,
-        X::Transaction: StoredTransaction,
+        X: StateExecutor,
     {
         let restoring = store.restoring()?;
         let restoring = restoring.map(|anchor| Restoring { anchor, missing: store.missing() });

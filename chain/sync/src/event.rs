@@ -12,7 +12,7 @@ use crate::process::{ExecuteJob, ExecuteVerdict};
 use crate::trust::Trust;
 use crate::wire::Ask;
 
-/// Something that happens.
+/// What the host tells a follower.
 pub enum Input<X: Executor, T: Trust> {
     /// There is a link to this peer.
     Connected(PeerId),
@@ -23,26 +23,26 @@ pub enum Input<X: Executor, T: Trust> {
     Received {
         /// The peer at the other end of the link.
         peer: PeerId,
-        /// The message.
+        /// The message, as its sender has encoded it.
         bytes: Vec<u8>,
     },
     /// An answer is verified.
     Checked(CheckVerdict<X, T>),
     /// A block is executed, or its delta applied.
     Executed(ExecuteVerdict<X, T::Certificate>),
-    /// Something is durable.
+    /// The store has done its job.
     Stored(StoreVerdict),
-    /// Time has passed.
+    /// The time is over that the follower wanted to be woken at.
     Tick,
 }
 
-/// Something to do.
+/// What a follower wants the host to do.
 pub enum Effect<X: Executor, T: Trust, N> {
-    /// To the peer.
+    /// Carry a message to a peer.
     Send {
-        /// The peer.
+        /// The peer that the message is for.
         peer: PeerId,
-        /// The message.
+        /// The message, to be carried whole.
         bytes: Vec<u8>,
     },
     /// To a pool, with others; the verdict comes back as [`Input::Checked`].
@@ -62,15 +62,15 @@ pub enum Effect<X: Executor, T: Trust, N> {
 /// What a peer did wrong, and in answer to what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misconduct {
-    /// The peer.
+    /// The peer that is banned for it.
     pub peer: PeerId,
-    /// What it was asked for; `None` if it sent something of its own.
+    /// What it was asked for; `None` if the message answers no request.
     pub ask: Option<Ask>,
     /// The check that failed.
     pub fault: Fault,
 }
 
-/// An output of a follower. Endings are kept for ever: whoever comes later needs them.
+/// An output of a follower. Endings are kept for ever, for peers that come later.
 pub type Output<X, T, N> = prefinal_protocol::Output<EpochEnding, Effect<X, T, N>>;
 
 impl<X: Executor, T: Trust, N> fmt::Debug for Effect<X, T, N> {

@@ -91,7 +91,7 @@ pub enum StopReason {
     /// more than a third of the stake lies.
     #[error("{} of {} is certified with another result than it has here", header.id, header.height)]
     Diverged {
-        /// The block.
+        /// The block that was executed.
         header: Header,
         /// The roots that are certified.
         certified: Roots,
@@ -101,7 +101,7 @@ pub enum StopReason {
     /// A certified block is no child of the certified block before it: more than a third of the stake lies.
     #[error("{} of {} is certified and no child of the block before", header.id, header.height)]
     Forked {
-        /// The block.
+        /// The block that does not fit.
         header: Header,
     },
     /// The store or the executor failed. Open the store again: it has what was durable.

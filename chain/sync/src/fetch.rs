@@ -141,7 +141,7 @@ impl Requests {
         Request { id, accepts: Compression::Lz4, ask }.to_wire()
     }
 
-    /// The request that a peer answers, if it is one of its own and the time is not over.
+    /// The request that a peer answers, if it went to this peer and is still waited for.
     pub(crate) fn answered(&mut self, id: RequestId, peer: PeerId) -> Option<Outstanding> {
         match self.outstanding.get(&id) {
             Some(one) if one.question.peer == peer => self.outstanding.remove(&id),

@@ -119,7 +119,7 @@
 //! **Memory.** What is asked for and what is held and not durable stays within `FollowerLimits::window_bytes` of
 //! encoded bytes, and one answer beyond. The decoder refuses lists before it takes memory for them.
 //!
-//! **Elsewhere.** Links, and how much a peer may ask for, are the host's. Pruning is the store's
+//! **Left to others.** Links, and how much a peer may ask for, are the host's. Pruning is the store's
 //! (`StateStore::prune`). That a chain's tip is the *latest* one no proof shows.
 #![forbid(unsafe_code)]
 

@@ -26,7 +26,7 @@ impl PeerId {
         Self(number)
     }
 
-    /// Its number.
+    /// The number that the host gave it.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0

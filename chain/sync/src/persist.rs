@@ -1,7 +1,7 @@
 //! Making durable what is verified: one call of the store for each job, one job at a time.
 use prefinal_execution::{Committed, Executor, StateCertificate, Store};
 use prefinal_state::proof::{KeyRange, VerifiedRange};
-use prefinal_state::{Delta, SnapshotBlock, StateError, StateStore, StoredTransaction, View};
+use prefinal_state::{SnapshotBlock, StateError, StateExecutor, StateStore, View};
 
 use crate::process::Processed;
 use crate::trust::Attestation;
@@ -37,8 +37,7 @@ pub(crate) enum Stored {
 
 impl<X, C> StoreJob<X, C>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
     C: StateCertificate,
 {
     /// Makes the call. Give the verdict back to the follower.

@@ -1,6 +1,6 @@
 //! From a verified block to its state: by executing it, or by applying what it changes.
 use prefinal_execution::{Block, Execution, Executor, Header, Roots};
-use prefinal_state::{Delta, DeltaError, View};
+use prefinal_state::{DeltaError, StateExecutor, View};
 
 use crate::check::{CheckedBlock, Work};
 use crate::peers::PeerId;
@@ -36,7 +36,7 @@ pub(crate) struct Processed<X: Executor, C> {
 pub(crate) enum ProcessFailure {
     /// The peer's delta does not lead there.
     Delta,
-    /// Executing leads elsewhere.
+    /// Executing gives these roots, and others are certified.
     Diverged(Roots),
     /// It cannot be computed here.
     Failed(String),
@@ -44,7 +44,7 @@ pub(crate) enum ProcessFailure {
 
 impl<X, C> ExecuteJob<X, C>
 where
-    X: Executor<View = View, Delta = Delta>,
+    X: StateExecutor,
 {
     /// Computes on the calling thread. Give the verdict back to the follower.
     #[must_use]
@@ -62,7 +62,7 @@ where
     }
 }
 
-fn apply<X: Executor<View = View, Delta = Delta>>(
+fn apply<X: StateExecutor>(
     parent: &View,
     header: &Header,
     roots: &Roots,

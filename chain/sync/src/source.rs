@@ -1,13 +1,12 @@
 //! Where a server reads what it is asked for.
 use std::collections::BTreeMap;
 
-use prefinal_execution::{Executor, Height, StateCertificate, Store};
+use prefinal_execution::{Height, StateCertificate, Store};
 use prefinal_light::EpochEnding;
 use prefinal_protocol::EpochId;
 use prefinal_state::proof::{KeyRange, StateRange};
 use prefinal_state::{
-    BlockDelta, BlockExport, Delta, RangeLimits, SnapshotBlock, StateError, StateStore,
-    StoredTransaction, View,
+    BlockDelta, BlockExport, RangeLimits, SnapshotBlock, StateError, StateExecutor, StateStore,
 };
 
 use crate::trust::Attestation;
@@ -26,7 +25,7 @@ pub trait Source {
     /// Why it cannot be read.
     type Error: std::error::Error;
 
-    /// What is there.
+    /// What of the chain can be served now.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -71,7 +70,7 @@ pub trait Source {
 /// A state's store, with the endings that the node has kept.
 #[derive(Debug)]
 pub struct StoreSource<'a, S> {
-    /// The store.
+    /// Where blocks and states are read.
     pub store: &'a S,
     /// Endings by the epochs that they end.
     pub endings: &'a BTreeMap<EpochId, EpochEnding>,
@@ -83,8 +82,7 @@ pub struct StoreSource<'a, S> {
 
 impl<X, C> Source for StoreSource<'_, StateStore<X, Attestation<C>>>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
     C: StateCertificate,
 {
     type Certificate = C;

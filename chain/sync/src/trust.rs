@@ -11,7 +11,7 @@ use prefinal_protocol::{EpochId, Value};
 
 /// Verifies certificates: a client of [`prefinal_light`].
 pub trait Trust: Clone + Send + Sync + 'static {
-    /// What is verified.
+    /// The kind of certificate that it verifies.
     type Certificate: StateCertificate + PartialEq;
 
     /// The only epoch whose certificates are verified; `None` if they are those of all epochs.

@@ -277,7 +277,7 @@ pub struct Setup {
 /// The key with which a member signs certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CertificateKey {
-    /// The public key.
+    /// The key that verifies its certificates.
     pub key: Verified<min_sig::PublicKey>,
     /// Shows that the member owns it, to those who have not seen its registration.
     pub possession: min_sig::ProofOfPossession,

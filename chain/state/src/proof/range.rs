@@ -33,11 +33,11 @@ pub enum RangeNode {
     Split,
     /// Across a boundary, with one row, which is in the range.
     Row,
-    /// Without rows.
+    /// A part in which there are no rows.
     Empty,
     /// With one row, which is outside the range.
     Outside {
-        /// The row's key.
+        /// The key of that row.
         key: StateKey,
         /// SHA-256 of its value.
         value_hash: [u8; 32],
@@ -57,18 +57,18 @@ pub struct RangeProof {
 /// A row of the state.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct StateRow {
-    /// Its key.
+    /// Where in the state the row is.
     pub key: StateKey,
-    /// Its value.
+    /// What the state has there.
     pub value: Vec<u8>,
 }
 
 /// The keys from one to another, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub struct KeyRange {
-    /// The first key.
+    /// The lowest key of the range.
     pub first: StateKey,
-    /// The last key.
+    /// The highest key of the range.
     pub last: StateKey,
 }
 
@@ -98,7 +98,7 @@ pub struct VerifiedRange {
 }
 
 impl KeyRange {
-    /// All keys.
+    /// Every key that a row can have.
     pub const ALL: Self =
         Self { first: StateKey::from_bytes([0; 32]), last: StateKey::from_bytes([0xff; 32]) };
 
@@ -178,7 +178,7 @@ pub(crate) enum Place {
 impl Prefix {
     pub(crate) const ROOT: Self = Self { bits: [0; 32], depth: 0 };
 
-    /// The two halves.
+    /// The two parts that this one is divided into.
     pub(crate) fn halves(&self) -> [Self; 2] {
         let left = Self { bits: self.bits, depth: self.depth.saturating_add(1) };
         let mut right = left;

@@ -1,10 +1,9 @@
 //! What a store gives to other nodes: committed blocks, and their deltas.
-use prefinal_execution::{Executor, Header, Height, Roots, StateCertificate};
+use prefinal_execution::{Header, Height, Roots, StateCertificate};
 
-use super::{StateStore, StoredTransaction, rows};
+use super::{StateExecutor, StateStore, rows};
 use crate::delta::{BlockDelta, RowChange};
 use crate::error::StateError;
-use crate::view::{Delta, View};
 
 /// A committed block with all that others need to verify it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,14 +14,13 @@ pub struct BlockExport<C> {
     pub roots: Roots,
     /// The certificate of the roots.
     pub certificate: C,
-    /// The encoded transactions.
+    /// The transactions, each as it is encoded.
     pub transactions: Vec<Vec<u8>>,
 }
 
 impl<X, C> StateStore<X, C>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
     C: StateCertificate,
 {
     /// The lowest height whose state can be read. Blocks and deltas are there for the heights behind it.

@@ -72,6 +72,17 @@ pub trait StoredTransaction: Transaction {
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
 }
 
+/// An executor whose blocks and states a [`StateStore`] keeps.
+pub trait StateExecutor:
+    Executor<View = View, Delta = Delta, Transaction: StoredTransaction>
+{
+}
+
+impl<X> StateExecutor for X where
+    X: Executor<View = View, Delta = Delta, Transaction: StoredTransaction>
+{
+}
+
 /// How a written block stands.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 enum Mark {
@@ -121,8 +132,7 @@ pub struct ProvenResult {
 
 impl<X, C> StateStore<X, C>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
     C: StateCertificate,
 {
     /// The last committed state.
@@ -212,8 +222,7 @@ where
 
 impl<X, C> Store for StateStore<X, C>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
     C: StateCertificate,
 {
     type Executor = X;

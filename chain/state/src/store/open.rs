@@ -7,22 +7,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use prefinal_execution::{
-    Block, BlockId, Committed, Executor, Header, Height, OptimisticBlock, Recovered, Roots,
-    StateCertificate,
+    Block, BlockId, Committed, Header, Height, OptimisticBlock, Recovered, Roots, StateCertificate,
 };
 use prefinal_protocol::Slot;
 use redb::{Builder, Database, ReadableDatabase, ReadableTable};
 
 use super::shared::Tip;
 use super::{
-    BLOCKS, FORKS, GENESIS, MARKS, Mark, NODES, Place, RESULTS, STALE, Shared, StateStore,
-    StoredTransaction, TRANSACTIONS, Written, restore, rows,
+    BLOCKS, FORKS, GENESIS, MARKS, Mark, NODES, Place, RESULTS, STALE, Shared, StateExecutor,
+    StateStore, StoredTransaction, TRANSACTIONS, Written, restore, rows,
 };
 use crate::error::StateError;
 use crate::node::{NodeId, NodePath, Row, TreeNode};
 use crate::proof::{ListRoot, StateKey, sha256};
 use crate::tree::{self, NodeSource};
-use crate::view::{Delta, Layer, View};
+use crate::view::{Layer, View};
 
 /// Bytes of pages that the library keeps in memory.
 const CACHE_BYTES: usize = 256 << 20;
@@ -85,8 +84,7 @@ struct Marks {
 
 impl<X, C> StateStore<X, C>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
     C: StateCertificate,
 {
     /// Creates a file with this genesis at this path, where there must be none, and opens it. If this is

@@ -2,22 +2,18 @@
 //!
 //! A node that height `h` made stale was last part of the state at `h − 1`. So without states below `h` nobody
 //! reads it.
-use prefinal_execution::{Executor, Height, StateCertificate};
+use prefinal_execution::{Height, StateCertificate};
 use redb::{ReadableTable, WriteTransaction};
 
 use super::shared::Tip;
 use super::write::commit;
-use super::{
-    BLOCKS, MARKS, NODES, RESULTS, STALE, StateStore, StoredTransaction, TRANSACTIONS, rows,
-};
+use super::{BLOCKS, MARKS, NODES, RESULTS, STALE, StateExecutor, StateStore, TRANSACTIONS, rows};
 use crate::error::StateError;
 use crate::node::NodeId;
-use crate::view::{Delta, View};
 
 impl<X, C> StateStore<X, C>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
     C: StateCertificate,
 {
     /// Forgets states below `height`, at most `most` of them in this call, and their transactions, results and

@@ -14,13 +14,13 @@
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use prefinal_execution::{Committed, Executor, Header, Height, Roots, StateCertificate};
+use prefinal_execution::{Committed, Header, Height, Roots, StateCertificate};
 use redb::{ReadOnlyTable, ReadableDatabase, WriteTransaction};
 
 use super::shared::Tip;
 use super::write::commit;
 use super::{
-    BLOCKS, Bytes, FORKS, MARKS, Mark, NODES, RESULTS, STALE, StateStore, StoredTransaction,
+    BLOCKS, Bytes, FORKS, MARKS, Mark, NODES, RESULTS, STALE, StateExecutor, StateStore,
     TRANSACTIONS, rows,
 };
 use crate::coverage::Coverage;
@@ -28,7 +28,6 @@ use crate::error::StateError;
 use crate::node::{NodeId, NodePath, Row, TreeNode, prefix};
 use crate::proof::{EMPTY, KeyRange, StateKey, VerifiedRange};
 use crate::tree::{self, NodeSource, TreeUpdate};
-use crate::view::{Delta, View};
 
 /// The row that says what is restored; without it nothing is.
 pub(super) const RESTORE: redb::TableDefinition<'_, (), Bytes> =
@@ -39,7 +38,7 @@ pub(super) const RESTORE: redb::TableDefinition<'_, (), Bytes> =
 pub struct SnapshotBlock<C> {
     /// Its place in the chain.
     pub header: Header,
-    /// The certified roots.
+    /// The roots that the certificate is of.
     pub roots: Roots,
     /// Their certificate, which somebody has verified.
     pub certificate: C,
@@ -86,12 +85,11 @@ impl Restoration {
 
 impl<X, C> StateStore<X, C>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
     C: StateCertificate,
 {
-    /// Begins to restore the state that this block leaves, which must be higher than the last committed one. Whoever
-    /// calls it has verified the certificate. Going on with a block that was begun keeps what is there of it;
+    /// Begins to restore the state that this block leaves, which must be higher than the last committed one. The
+    /// caller has verified the certificate. Going on with a block that was begun keeps what is there of it;
     /// another one replaces it. Blocks that are written and not committed are removed.
     ///
     /// # Errors

@@ -2,19 +2,18 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use prefinal_execution::{Block, BlockId, Committed, Executor, Header, Height, StateCertificate};
+use prefinal_execution::{Block, BlockId, Committed, Header, Height, StateCertificate};
 use redb::WriteTransaction;
 
 use super::shared::Tip;
-use super::{Mark, StateStore, StoredTransaction, Written, rows};
+use super::{Mark, StateExecutor, StateStore, StoredTransaction, Written, rows};
 use crate::error::StateError;
 use crate::node::{Fork, NodeId};
-use crate::view::{Delta, Layer, View};
+use crate::view::{Delta, Layer};
 
 impl<X, C> StateStore<X, C>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
     C: StateCertificate,
 {
     /// Writes a block, committed if there is a certificate.

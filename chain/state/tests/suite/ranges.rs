@@ -1,4 +1,4 @@
-//! Ranges of a state: what is shown is all that is there, whoever shows it.
+//! Ranges of a state: what is shown is all that is there.
 use std::collections::BTreeMap;
 
 use prefinal_state::proof::{

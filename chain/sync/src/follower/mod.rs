@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use prefinal_execution::{Committed, Executor};
 use prefinal_protocol::{Instant, Machine, OutputOf};
 use prefinal_state::proof::StateRoot;
-use prefinal_state::{Delta, SnapshotBlock, StoredTransaction, View};
+use prefinal_state::{SnapshotBlock, StateExecutor};
 
 use self::verdicts::Turn;
 use crate::check::{CheckJob, Question, Rules, Unchecked};
@@ -50,8 +50,7 @@ pub struct Follower<X: Executor, T: Trust, N> {
 
 impl<X, T, N> Follower<X, T, N>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
     T: Trust,
     N: BlockNames,
 {
@@ -272,8 +271,7 @@ where
 
 impl<X, T, N> Machine for Follower<X, T, N>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
     T: Trust,
     N: BlockNames,
 {

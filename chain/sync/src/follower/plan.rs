@@ -1,6 +1,6 @@
 //! What to ask for next, and whom.
-use prefinal_execution::{Executor, Height};
-use prefinal_state::{Delta, StoredTransaction, View};
+use prefinal_execution::Height;
+use prefinal_state::StateExecutor;
 
 use super::{Follower, NO_ROOT, summary_request};
 use crate::config::{Replay, Strategy};
@@ -15,8 +15,7 @@ use crate::wire::{Ask, BlockAsk, HeightRange, RangeAsk, Summary};
 
 impl<X, T, N> Follower<X, T, N>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
     T: Trust,
     N: BlockNames,
 {

@@ -1,8 +1,7 @@
 //! What follows from verified answers, executed blocks and durable writes.
-use prefinal_execution::Executor;
 use prefinal_light::EpochEnding;
 use prefinal_protocol::EpochId;
-use prefinal_state::{Delta, SnapshotBlock, StoredTransaction, View};
+use prefinal_state::{SnapshotBlock, StateExecutor};
 
 use super::{Follower, NO_ROOT};
 use crate::check::{CheckVerdict, Checked, CheckedBlock, Question, Unchecked};
@@ -27,8 +26,7 @@ pub(super) struct Turn<T> {
 
 impl<X, T, N> Follower<X, T, N>
 where
-    X: Executor<View = View, Delta = Delta>,
-    X::Transaction: StoredTransaction,
+    X: StateExecutor,
     T: Trust,
     N: BlockNames,
 {

@@ -12,7 +12,7 @@ use crate::trust::Attestation;
 /// How a payload is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub enum Compression {
-    /// Not at all.
+    /// The payload is sent as it is.
     None,
     /// By the block format of LZ4.
     Lz4,
@@ -27,7 +27,7 @@ pub struct BlockItem<C> {
     pub roots: Roots,
     /// What shows the roots and the name.
     pub attestation: Attestation<C>,
-    /// The encoded transactions.
+    /// The transactions, each as it is encoded.
     pub transactions: Vec<Vec<u8>>,
     /// What it changes, if that was asked for.
     pub delta: Option<BlockDelta>,

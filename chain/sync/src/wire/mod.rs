@@ -11,7 +11,7 @@
 //!
 //! Numbers are little-endian, as Borsh has them. Every list says its length first, and a message may have at most
 //! [`MAX_ITEMS`] items in all its lists together: what says more is refused before memory is taken. What a
-//! decoder takes is bounded by the message's bytes and this number, whoever sent it.
+//! decoder takes is bounded by the message's bytes and this number.
 mod answer;
 mod reader;
 mod request;

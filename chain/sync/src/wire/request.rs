@@ -10,9 +10,9 @@ use super::{Compression, MAX_SNAPSHOTS, REQUEST, SUMMARY, WireError, message, sm
 /// The heights from one to another, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct HeightRange {
-    /// The first height.
+    /// The lowest of the heights.
     pub first: Height,
-    /// The last height.
+    /// The highest of the heights.
     pub last: Height,
 }
 
@@ -41,7 +41,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The encoded message.
+    /// The message as it is sent, with version and kind.
     #[must_use]
     pub fn to_wire(&self) -> Vec<u8> {
         message(SUMMARY, self)
@@ -59,7 +59,7 @@ impl Summary {
         Ok(Self { blocks, deltas, snapshots, epoch, hops })
     }
 
-    /// Decodes a message.
+    /// Reads a summary from a message.
     ///
     /// # Errors
     /// If it is no summary.
@@ -82,7 +82,7 @@ impl RequestId {
         Self(number)
     }
 
-    /// Its number.
+    /// The number that the request and its answer carry.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
@@ -94,7 +94,7 @@ impl RequestId {
 pub struct BlockAsk {
     /// The height of the first block.
     pub first: Height,
-    /// Most blocks.
+    /// The most blocks that the answer may have.
     pub count: u32,
     /// Whether deltas are wanted too.
     pub deltas: bool,
@@ -107,7 +107,7 @@ pub struct BlockAsk {
 pub struct RangeAsk {
     /// The height of the block that leaves the state.
     pub height: Height,
-    /// The keys.
+    /// The keys between which rows are wanted.
     pub keys: KeyRange,
     /// Most bytes of the payload, before compression.
     pub bytes: u32,
@@ -128,10 +128,10 @@ pub enum Ask {
     Ending(EpochId),
 }
 
-/// A request.
+/// What a follower wants of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Request {
-    /// Its number.
+    /// Names the request, and its answer.
     pub id: RequestId,
     /// The compression that the asker understands, besides none.
     pub accepts: Compression,
@@ -140,13 +140,13 @@ pub struct Request {
 }
 
 impl Request {
-    /// The encoded message.
+    /// The message as it is sent, with version and kind.
     #[must_use]
     pub fn to_wire(&self) -> Vec<u8> {
         message(REQUEST, self)
     }
 
-    /// Decodes a message.
+    /// Reads a request from a message.
     ///
     /// # Errors
     /// If it is no request.

@@ -29,9 +29,9 @@ pub(crate) type TestStore = StateStore<Transfers, Attestation<Cert>>;
 
 pub(crate) const CHAIN: ChainId = ChainId::new([7; 32]);
 pub(crate) const EXECUTOR: Transfers = Transfers::new(CHAIN);
-/// The last height.
+/// The height of the last block that the chain has.
 pub(crate) const TIP: u64 = 24;
-/// Without transactions.
+/// The height of a block without transactions.
 pub(crate) const EMPTY: u64 = 3;
 /// A transaction of this block reads the slot's value.
 pub(crate) const DRAW: u64 = 5;
@@ -56,7 +56,7 @@ fn secret(number: u64) -> SecretKey {
     SecretKey::random(&mut rng)
 }
 
-/// Of the beacon.
+/// The key that signs the values of slots.
 fn beacon_key() -> SecretKey {
     secret(1000)
 }

@@ -48,7 +48,7 @@ fn caught_replaying(lie: Lie) -> [Fault; 2] {
 
 #[test]
 fn fabricated_blocks() {
-    // Another transaction, under the name of the block; with a name of its own; and another root.
+    // Another transaction, under the name of the block; under another name; and another root.
     let content = caught_replaying(|_, request, payload| {
         block(request, payload, |item| drop(item.transactions.pop()))
     });
@@ -325,7 +325,7 @@ fn false_epochs() {
     }
 }
 
-/// Whoever says nothing that is false is not banned, and does not hold up the others for long.
+/// A peer that says nothing false is not banned, and does not hold up the others for long.
 #[test]
 fn silent_slow_and_boasting_peers_fade() {
     let absent: Lie = |_, request, _| send(request, &Payload::Absent);

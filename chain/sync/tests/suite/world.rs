@@ -105,14 +105,14 @@ pub(crate) struct World {
     steps: u64,
     pub(crate) banned: BTreeMap<PeerId, Misconduct>,
     pub(crate) stopped: Option<StopReason>,
-    /// Outputs so far.
+    /// How many outputs it has given so far.
     pub(crate) outputs: usize,
     pub(crate) most_bytes: u64,
     /// When each height became durable.
     pub(crate) durable: BTreeMap<u64, Instant>,
 }
 
-/// What jobs take.
+/// How long a job of this kind takes in virtual time.
 const CHECK: Duration = Duration::from_millis(4);
 const EXECUTE: Duration = Duration::from_millis(6);
 const STORE: Duration = Duration::from_millis(5);

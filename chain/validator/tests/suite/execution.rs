@@ -183,7 +183,7 @@ struct Seat {
     workers: Workers<Disk>,
     records: Vec<Record>,
     jobs: VecDeque<PipelineJob<Sum>>,
-    /// Jobs wait.
+    /// Whether jobs wait instead of being run at once.
     is_busy: bool,
     said: Vec<Said>,
 }
