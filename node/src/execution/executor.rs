@@ -3,14 +3,14 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use ed25519_consensus::SigningKey;
-use prefinal_execution::{Executor, Height};
+use prefinal_execution::Height;
 use prefinal_protocol::ChainId;
 use prefinal_state::proof::StateKey;
 use prefinal_state::transfers::{
     Account, AccountId, Action, Amount, Nonce, Receipt, SignedTransfer, TRANSFER_BYTES, Transfer,
     Transfers, genesis_rows,
 };
-use prefinal_state::{Delta, Row, StateError, StoredTransaction, View};
+use prefinal_state::{Row, StateError, StateExecutor, View};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
@@ -82,9 +82,7 @@ impl Accounts {
 }
 
 /// An executor that the devnet knows.
-pub trait NamedExecutor:
-    Executor<Transaction: StoredTransaction, View = View, Delta = Delta, Error = StateError>
-{
+pub trait NamedExecutor: StateExecutor<Error = StateError> {
     /// Its name, as a user types it.
     const NAME: &'static str;
     /// Length of the longest transaction in bytes.
