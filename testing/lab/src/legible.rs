@@ -155,6 +155,10 @@ impl ReadableEngine for Jolteon {
         true
     }
 
+    fn trust_seen(memo: &mut SharedVerdicts) {
+        memo.ideal.get_or_insert_with(|| IdealVotes::with_sums(Sums::Added));
+    }
+
     fn run(
         SharedVerdicts { votes, ideal, claims }: &mut SharedVerdicts,
         job: &prefinal_jolteon::Job,

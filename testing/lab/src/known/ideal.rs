@@ -3,14 +3,14 @@
 //! | question                      | answer                                                                   |
 //! |-------------------------------|--------------------------------------------------------------------------|
 //! | is this vote its party's?     | the party was seen to send it, with this signature                        |
-//! | the sum of votes              | the signature of the first voter stands for it                            |
-//! | is this certificate valid?    | a quorum, everyone in it was seen to vote so, and it has that signature    |
+//! | the sum of votes              | the sum, or the signature of the first voter in place of it ([`Sums`])     |
+//! | is this certificate valid?    | a quorum, everyone in it was seen to vote so, and it has that sum          |
 //! | is this proposal its leader's? | checked on the curve, once                                               |
 //!
 //! What is not found here is checked on the curve, as [`Job::run`] does: so no false statement passes. Nobody
-//! can vote for another party, because links are authenticated and only what a party sends is seen as its. The
-//! sums differ from real ones, and nothing but their validity has an effect: a run has the same events at the
-//! same times as with real signatures, which are in `jolteon`.
+//! can vote for another party, because links are authenticated and only what a party sends is seen as its. Where
+//! sums differ from real ones, nothing but their validity has an effect: a run has the same events at the same
+//! times as with real signatures, which are in `jolteon`.
 use std::collections::{BTreeMap, BTreeSet};
 
 use ::prefinal_jolteon::{BlockId, Replicas, Round, Stage};
@@ -18,18 +18,14 @@ use ::prefinal_jolteon::{
     Claim, Job, Message, Outcome, QuorumCertificate, TimeoutCertificate, Verdict, Work,
 };
 use prefinal_crypto_core::access::Party;
-use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::bls::min_sig::Signature;
-use prefinal_crypto_core::certificate::Certificate;
 
-/// Blocks that are remembered, times two stages, and rounds with timeouts; those in flight are far fewer.
-pub(super) const REMEMBERED: usize = 512;
-
-pub(super) type Votes = BTreeMap<Party, Signature>;
+use super::sums::{REMEMBERED, Sums, Votes, seen};
 
 /// What parties were seen to sign.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IdealVotes {
+    sums: Sums,
     votes: BTreeMap<(Round, BlockId, Stage), Votes>,
     timeouts: BTreeMap<(Round, Round), Votes>,
     /// Whether proposals are signed by their leaders, as checked on the curve.
@@ -37,6 +33,10 @@ pub(crate) struct IdealVotes {
 }
 
 impl IdealVotes {
+    pub(crate) fn with_sums(sums: Sums) -> Self {
+        Self { sums, ..Self::default() }
+    }
+
     /// Notes what a party signs.
     pub(crate) fn see(&mut self, from: Party, message: &Message) {
         let (round, block, stage, signature) = match message {
@@ -54,11 +54,11 @@ impl IdealVotes {
         seen(&mut self.votes, (round, block, stage), REMEMBERED).insert(from, signature);
     }
 
-    /// The verdict that [`Job::run`] would give, with another signature in place of a sum.
+    /// The verdict that [`Job::run`] would give, except that a sum may be [another](Sums).
     pub(crate) fn run(&mut self, job: &Job) -> Verdict {
         let outcome = match job.work() {
             Work::Votes { stage, round, block, votes } => {
-                sum_of(self.votes.get(&(*round, *block, *stage)), votes)
+                self.sums.of_votes(self.votes.get(&(*round, *block, *stage)), votes)
             }
             Work::Timeouts { round, votes } => {
                 let is_known = |(party, (qc, signature)): (&Party, &(Round, Signature))| {
@@ -66,7 +66,8 @@ impl IdealVotes {
                     known.and_then(|known| known.get(party)) == Some(signature)
                 };
                 let all = votes.iter().all(is_known);
-                votes.values().next().filter(|_| all).map(|(_, signature)| *signature)
+                let signatures = votes.values().map(|(_, signature)| signature);
+                if all { self.sums.of(signatures) } else { None }
             }
             Work::Claims(claims) => {
                 let mut failing = BTreeSet::new();
@@ -102,8 +103,9 @@ impl IdealVotes {
 
     fn knows_quorum(&self, committee: &Replicas, qc: &QuorumCertificate) -> bool {
         let Some(votes) = &qc.votes else { return false };
+        let known = self.votes.get(&(qc.round, qc.block, Stage::Vote));
         qc.round != Round::GENESIS
-            && is_sum(self.votes.get(&(qc.round, qc.block, Stage::Vote)), votes)
+            && self.sums.of_signers(known, &votes.signers) == Some(votes.signature)
             && committee.electorate().check_quorum([&votes.signers]).is_ok()
     }
 
@@ -116,31 +118,8 @@ impl IdealVotes {
             return false;
         };
         let signers: BTreeMap<Party, &Signature> = signers;
-        let first = signers.values().next();
-        first == Some(&&tc.signature)
+        self.sums.of(signers.into_values()) == Some(tc.signature)
             && tc.timeouts.keys().all(|qc| *qc < tc.round)
             && committee.electorate().check_quorum(tc.timeouts.values()).is_ok()
     }
-}
-
-/// What stands for the sum of these votes, if all of them were seen.
-fn sum_of(known: Option<&Votes>, votes: &Votes) -> Option<Signature> {
-    let known = known?;
-    let all = votes.iter().all(|(party, vote)| known.get(party) == Some(vote));
-    votes.values().next().filter(|_| all).copied()
-}
-
-/// Whether every signer was seen to vote, and the signature stands for the sum of these votes.
-fn is_sum(known: Option<&Votes>, votes: &Certificate<MinSig>) -> bool {
-    let Some(known) = known else { return false };
-    let first = votes.signers.iter().next().and_then(|party| known.get(&party));
-    first == Some(&votes.signature) && votes.signers.iter().all(|party| known.contains_key(&party))
-}
-
-/// What was seen under this key; the first key is forgotten if there are more than `most`.
-pub(super) fn seen<K: Ord>(all: &mut BTreeMap<K, Votes>, key: K, most: usize) -> &mut Votes {
-    if all.len() >= most && !all.contains_key(&key) {
-        all.pop_first();
-    }
-    all.entry(key).or_default()
 }

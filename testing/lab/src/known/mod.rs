@@ -9,13 +9,16 @@
 //! | `jolteon` | votes of the engine, and what follows for certificates |
 //! | `ideal`   | the same questions, answered without a curve           |
 //! | `trantor` | these for Trantor                                      |
+//! | `sums`    | what stands for the sum of votes that were seen         |
 //! | `beacon`  | partials, and the output that they gave               |
 mod beacon;
 mod ideal;
 mod jolteon;
+mod sums;
 mod trantor;
 
 pub(crate) use self::beacon::CheckedPartials;
 pub(crate) use self::ideal::IdealVotes;
 pub(crate) use self::jolteon::CheckedVotes;
-pub(crate) use self::trantor::{IdealCertificates, Sums};
+pub(crate) use self::sums::Sums;
+pub(crate) use self::trantor::IdealCertificates;

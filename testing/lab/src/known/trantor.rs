@@ -16,50 +16,14 @@ use ::prefinal_trantor::{
 };
 use ::prefinal_trantor::{Claim, Job, Message, Outcome, Verdict, Vote, Work};
 use prefinal_crypto_core::access::Party;
-use prefinal_crypto_core::bls::min_sig::{Signature, aggregate};
+use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_crypto_core::certificate::Signers;
 use prefinal_protocol::{Slot, Value, View};
 
-use super::ideal::{REMEMBERED, Votes, seen};
+use super::sums::{REMEMBERED, Sums, Votes, seen};
 
 /// Batches that are remembered: each party may have some on the way.
 const BATCHES: usize = 4096;
-
-/// What a certificate of votes that were seen has as their sum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Sums {
-    /// The signature of the first voter stands for it: nothing is added up, for committees of hundreds. Everybody
-    /// must be honest about sums.
-    #[default]
-    FirstVote,
-    /// The sum itself, so that every message has the bytes that it has with real checks, and a certificate that
-    /// an adversary makes is judged as there.
-    Added,
-}
-
-impl Sums {
-    fn of<'a>(self, mut votes: impl Iterator<Item = &'a Signature>) -> Option<Signature> {
-        match self {
-            Self::FirstVote => votes.next().copied(),
-            Self::Added => aggregate(votes).ok(),
-        }
-    }
-
-    /// The sum of these votes, if all of them were seen.
-    fn of_votes(self, known: Option<&Votes>, votes: &Votes) -> Option<Signature> {
-        let known = known?;
-        let all = votes.iter().all(|(party, vote)| known.get(party) == Some(vote));
-        if all { self.of(votes.values()) } else { None }
-    }
-
-    /// The sum of the votes of these signers, if all of them were seen.
-    fn of_signers(self, known: Option<&Votes>, signers: &Signers) -> Option<Signature> {
-        let known = known?;
-        let votes: Option<Vec<&Signature>> =
-            signers.iter().map(|party| known.get(&party)).collect();
-        self.of(votes?.into_iter())
-    }
-}
 
 /// What parties of one committee were seen to sign.
 #[derive(Clone, Debug, Default)]

@@ -4,9 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::prefinal_beacon::{
-    Beacon, Binding, Finality, Life, Limits, Paths, Sharing, Slot, StateSig, Work,
-};
+use ::prefinal_beacon::{Beacon, Binding, Finality, Life, Limits, Paths, Sharing, Slot, StateSig};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::certificate::{Elector, Electorate};
@@ -99,7 +97,6 @@ impl PipelineHost {
         let committee = prefinal_jolteon::Replicas::new(context, members.clone());
         let blocks = *committee.map_err(Failure::bad_input)?.context();
         let mut memo = Default::default();
-        // Real signatures are those on states.
         Jolteon::trust_seen(&mut memo);
         Ok(Self {
             guild: Arc::clone(guild),
@@ -315,9 +312,12 @@ impl Host for PipelineHost {
             Job::Random(job) => (Happens::Random(self.random.run(&job)), WORK),
             Job::State(job) => {
                 let known = self.states.entry(job.input().root).or_default();
-                let shared = matches!(job.work(), Work::Combine(_));
-                let verdict = if shared { known.run(&job) } else { job.run() };
-                (Happens::State(verdict), WORK)
+                known.compare(&job, |party, statement| {
+                    let identity = self.guild.identities.get(party.index())?;
+                    let domain = StateSig::DOMAIN;
+                    Some(identity.certifier().sign(domain, &statement.to_bytes()))
+                });
+                (Happens::State(known.run(&job)), WORK)
             }
             Job::Execute(job) => {
                 let verdict = job.run(&self.ledger(seat));
