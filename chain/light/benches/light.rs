@@ -11,7 +11,8 @@
 //!
 //! In `still` the committee stays as it is, in `moving` ten stakes change in each epoch and one member has another
 //! key. The state has 100 000 accounts. Times are processor time of the process, which has one thread;
-//! beside them are the bytes of what is sent.
+//! beside them are the bytes of what is sent. With `PREFINAL_PROOFS=FILE` the proofs are written too, for
+//! `bindings/python/benches/light.py` and `bindings/wasm/bench-light.mjs`, which time the same.
 #![allow(
     clippy::as_conversions,
     clippy::cast_precision_loss,
@@ -24,11 +25,13 @@
 #[path = "../tests/suite/chain.rs"]
 mod chain;
 
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use prefinal_crypto_core::certificate::StateStatement;
 use prefinal_light::{Claim, KeyProof, KeyVerifier, LightObject, StakeProof, StakeVerifier};
 use prefinal_rows::{Clock, Meter, OURS, Options, Sheet};
+use serde_json::json;
 
 use crate::chain::{CHAIN, Chain, account, member, secret, with};
 
@@ -109,6 +112,29 @@ fn key_rows(sheet: &mut Sheet, meter: &Meter, followed: &Followed) {
     sheet.of("light::account", &format!("{ACCOUNTS} accounts")).time(OURS, row);
 }
 
+/// Everything that a client of another language begins with, and what it is shown, in hexadecimal digits.
+fn write_proofs(path: &OsStr, still: &Followed, moving: &Followed) {
+    let group_key = secret(GROUP).public_key().to_bytes();
+    let stake = |followed: &Followed| {
+        json!({
+            "waypoint": hex::encode(followed.start.waypoint().to_wire()),
+            "members": hex::encode(followed.start.members().to_wire()),
+            "proof": hex::encode(followed.proof.to_wire()),
+        })
+    };
+    let proofs = json!({
+        "still": stake(still),
+        "moving": stake(moving),
+        "key": {
+            "chain": hex::encode(CHAIN.as_bytes()),
+            "key": hex::encode(group_key),
+            "proof": hex::encode(still.key_proof.to_wire()),
+        },
+        "account": hex::encode(account(7).as_bytes()),
+    });
+    std::fs::write(path, proofs.to_string()).unwrap();
+}
+
 fn main() {
     let options = Options::from_command_line();
     let mut sheet = Sheet::new("light", "cargo bench -p prefinal-light --bench light");
@@ -121,7 +147,11 @@ fn main() {
         .time(OURS, start)
         .bytes(OURS, members.to_wire().len() as f64);
     stake_rows(&mut sheet, &meter, "still", &still);
-    stake_rows(&mut sheet, &meter, "moving", &follow(true));
+    let moving = follow(true);
+    if let Some(path) = std::env::var_os("PREFINAL_PROOFS") {
+        write_proofs(&path, &still, &moving);
+    }
+    stake_rows(&mut sheet, &meter, "moving", &moving);
     key_rows(&mut sheet, &meter, &still);
     sheet.finish(&options).unwrap();
 }
