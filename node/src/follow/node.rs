@@ -11,7 +11,7 @@ use prefinal_sync::{
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant as Clock, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant as Clock, MissedTickBehavior, interval_at, sleep_until};
 
 use super::begin::Trusted;
 use super::client::{Client, PeerUrl};
@@ -129,7 +129,7 @@ impl<X: NamedExecutor> Node<X> {
         for (number, _) in (0..).zip(&self.clients) {
             self.follower.handle(self.now(), Input::Connected(PeerId::new(number)));
         }
-        let mut ticks = interval(SHOWN);
+        let mut ticks = interval_at(Clock::now() + SHOWN, SHOWN);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
             self.carry_out()?;
@@ -139,7 +139,8 @@ impl<X: NamedExecutor> Node<X> {
             if self.follower.scores().next().is_none() {
                 let last = self.banned.take().unwrap_or_default();
                 return Err(Failure::Disagreement(format!(
-                    "every peer is banned, the last: {last}"
+                    "every peer is banned, the last: {last}; if the one that the home began with has lied, begin \
+                     again with another --home and other peers"
                 )));
             }
             let is_there = to.is_some_and(|to| self.follower.committed().height >= to);

@@ -31,7 +31,7 @@ impl Report {
     pub(super) fn new(height: u64) -> Self {
         let is_terminal = io::stdout().is_terminal() && io::stderr().is_terminal();
         let bar = is_terminal.then(|| {
-            let style = ProgressStyle::with_template("{bar:20} {msg}");
+            let style = ProgressStyle::with_template("{bar:20} {wide_msg}");
             let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::new(1).with_style(style.progress_chars("=> "))
         });
