@@ -50,14 +50,14 @@ fn state(address: SocketAddr, height: u64) -> String {
 }
 
 /// A node that follows, in a process.
-struct Follow {
+pub(crate) struct Follow {
     process: Child,
     lines: std::io::Lines<BufReader<ChildStdout>>,
     said: Vec<String>,
 }
 
 impl Follow {
-    fn start(urls: &str, home: &Path, more: &[&str]) -> Self {
+    pub(crate) fn start(urls: &str, home: &Path, more: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prefinal"));
         command.args(["follow", urls, "--home"]).arg(home).args(more);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -86,7 +86,7 @@ impl Follow {
     }
 
     /// Ends well, at a height and in the state that the devnet has there.
-    fn arrives(self, devnet: SocketAddr) -> (u64, String) {
+    pub(crate) fn arrives(self, devnet: SocketAddr) -> (u64, String) {
         let (code, said) = self.end();
         assert_eq!(code, Some(0), "{said}");
         let (height, root) = said.lines().find_map(verified).unwrap();
