@@ -176,10 +176,12 @@ fn verify(verifier: &StakeVerifier, beginning: &Beginning) -> Result<(), Obstacl
     verifier.verify(&certified).map_err(false_of("first block"))?;
     let genesis = genesis(beginning);
     if header.height != Height::GENESIS.next() || header.parent != genesis.block {
-        return Err(Obstacle::False("its genesis is not the one that is certified".to_owned()));
+        return Err(Obstacle::False(
+            "genesis refused: it is not the one that is certified".to_owned(),
+        ));
     }
     if !beginning.rows.is_sorted_by(|one, next| one.key < next.key) {
-        return Err(Obstacle::False("its genesis is in disorder".to_owned()));
+        return Err(Obstacle::False("genesis refused: its rows are in disorder".to_owned()));
     }
     Ok(())
 }
@@ -197,5 +199,5 @@ fn not_yet(error: ClientError) -> Obstacle {
 }
 
 fn false_of<E: Display>(what: &'static str) -> impl Fn(E) -> Obstacle {
-    move |error| Obstacle::False(format!("its {what} is refused: {error}"))
+    move |error| Obstacle::False(format!("{what} refused: {error}"))
 }
