@@ -92,6 +92,7 @@ pub(super) async fn begin(
                 trusted.shown()
             )));
         }
+        same_chain(home, clients, &trusted).await?;
         return Ok(trusted);
     }
     let trusted = ask(clients, waypoint).await?;
@@ -100,6 +101,28 @@ pub(super) async fn begin(
     }
     home.trust(&trusted)?;
     Ok(trusted)
+}
+
+/// A devnet that is started again without its journals has the same committee, and certifies other blocks. The first
+/// peer that answers says so.
+async fn same_chain(home: &Home, clients: &[Client], trusted: &Trusted) -> Result<(), Failure> {
+    let verifier = trusted.verifier()?;
+    for client in clients {
+        let Ok(bytes) = client.get("/genesis", GENESIS_BYTES).await else { continue };
+        let Ok(beginning) = Beginning::try_from_slice(&bytes) else { continue };
+        if verify(&verifier, &beginning).is_err() {
+            continue;
+        }
+        if beginning.first.header != trusted.beginning.first.header {
+            return Err(Failure::bad_input(format_args!(
+                "{}: the committee has begun again, as a devnet without --journal does, and certifies other blocks; \
+                 name another --home",
+                home.path().display()
+            )));
+        }
+        return Ok(());
+    }
+    Ok(())
 }
 
 /// Asks one peer after the other until one shows how the chain begins.

@@ -157,6 +157,14 @@ fn nodes_follow_a_devnet_whatever_peers_say_and_whenever_they_die() {
     a_liar_is_banned(address, folder.path());
     a_killed_node_goes_on(address, &home("killed"));
     states_are_fetched_and_given_on(address, folder.path());
+
+    // The same committee begins again, and certifies other blocks.
+    drop(devnet);
+    let devnet = Devnet::start(&["--execute", "transfers"]);
+    assert_eq!(chain_begins(devnet.address), waypoint);
+    let url = format!("http://{}", devnet.address);
+    let (code, said) = Follow::start(&url, &home("deltas"), &[]).end();
+    assert!(code == Some(2) && said.contains("the committee has begun again"), "{said}");
 }
 
 /// The waypoint of the chain, when it has begun.
