@@ -117,6 +117,12 @@ impl Archive {
         std::mem::take(&mut self.lock().past)
     }
 
+    /// As [`Self::take_past`], as long as nobody has taken them.
+    #[must_use]
+    pub fn past(&self) -> Vec<(Slot, Signature)> {
+        self.lock().past.clone()
+    }
+
     /// Makes a value durable, unless another party has had it made so.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 #[cfg(feature = "timelock")]
 use crate::timelock;
-use crate::{devnet, round, simulate, verify};
+use crate::{devnet, follow, round, simulate, verify};
 use prefinal_lab::Failure;
 
 /// What the command can do.
@@ -12,6 +12,8 @@ use prefinal_lab::Failure;
 pub enum Command {
     /// Run a committee in this process, in real time: key generation, then one value per slot
     Devnet(devnet::Options),
+    /// Follow a devnet that executes its blocks, as a full node that verifies everything
+    Follow(follow::Options),
     /// Repeat the paper's latency experiment in virtual time: slow path against fast path
     Simulate(simulate::Options),
     /// Round a stake table to weights and thresholds
@@ -43,6 +45,7 @@ impl Command {
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Self::Devnet(options) => devnet::run(&options),
+            Self::Follow(options) => follow::run(&options),
             Self::Simulate(options) => simulate::run(&options),
             Self::Round(options) => round::run(&options),
             Self::Verify(options) => verify::run(&options),

@@ -1,4 +1,4 @@
-//! The `prefinal` command: devnet, simulate, round, verify, timelock.
+//! The `prefinal` command: devnet, follow, simulate, round, verify, timelock.
 //!
 //! | module        | what                                                                |
 //! |---------------|---------------------------------------------------------------------|
@@ -8,6 +8,7 @@
 //! | [`party`]     | one validator as a task: its links, its journal, its jobs           |
 //! | [`devnet`]    | real time: a committee of such tasks in one process                 |
 //! | [`execution`] | its blocks executed: states, transactions, a load                   |
+//! | [`follow`]    | a full node of such a devnet, which verifies everything             |
 //! | [`http`]      | its values over HTTP                                                |
 //! | [`journal`], [`archive`] | what a devnet leaves on disk                             |
 //! | [`simulate`]  | virtual time: what is asked of `lab`, and how it is shown           |
@@ -15,7 +16,7 @@
 //! | [`round`], [`verify`] | the commands of these names                                 |
 //! | `timelock`    | the command of this name, with the feature of this name             |
 //!
-//! Here are files, sockets, HTTP and the command line, and only `devnet` and `party` know a clock. What
+//! Here are files, sockets, HTTP and the command line, and only `devnet`, `party` and `follow` know a clock. What
 //! runs is a [`prefinal_validator`], with a scheme and an engine that [`prefinal_registry`] knows by name.
 #![forbid(unsafe_code)]
 
@@ -29,6 +30,7 @@ pub mod cli;
 pub mod committee;
 pub mod devnet;
 pub mod execution;
+pub mod follow;
 pub mod http;
 mod interrupt;
 pub mod journal;

@@ -234,6 +234,7 @@ const ARROWS: [(&str, &[&str]); 45] = [
             "prefinal-sidecar",
             "prefinal-sim",
             "prefinal-state",
+            "prefinal-sync",
             "prefinal-timelock",
             "prefinal-validator",
             "prefinal-weighted-rounding",

@@ -286,6 +286,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("panicked", "a call or a thread panicked"),
     ("unknown-epoch", "the epoch was not announced here yet, or is finished"),
     ("queue-full", "too much of this party, or for it, waits already: drop it, or try again later"),
+    ("read-only", "the node follows the chain only, and takes no transactions"),
     ("engine-refused", "the engine refuses its configuration or its records"),
     ("slot-gap", "the engine skipped a slot without saying so"),
     ("state-diverged", "the committee certified another state than the one that is here"),

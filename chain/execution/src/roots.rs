@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 pub struct Roots {
     /// The root of the authenticated state that the block leaves.
     pub state: [u8; 32],
-    /// The root over the block's receipts, by the positions of the transactions in the block.
+    /// The root over the block's receipts, by the positions of the transactions in the block. An executor may put
+    /// more under it, behind the last of them.
     pub receipts: [u8; 32],
 }
 

@@ -3,6 +3,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_execution::{Header, Roots};
 
 use crate::error::StateError;
+use crate::place;
 use crate::proof::{ListRoot, StateKey, TransactionResult};
 use crate::view::{Finished, Pending, View};
 
@@ -55,12 +56,12 @@ impl DeltaError {
 }
 
 impl BlockDelta {
-    /// Verifies that the results are those under the certified root. Costs two hashes for each.
+    /// Verifies that the results and the place are those under the certified root. Costs three hashes for each.
     ///
     /// # Errors
     /// [`DeltaError::Results`] if they are not.
-    pub fn check_results(&self, certified: &Roots) -> Result<(), DeltaError> {
-        let items: Vec<[u8; 32]> = self.results.iter().map(TransactionResult::item).collect();
+    pub fn check_results(&self, header: &Header, certified: &Roots) -> Result<(), DeltaError> {
+        let items = place::items(header, &self.results);
         match *ListRoot::of(&items).as_bytes() == certified.receipts {
             true => Ok(()),
             false => Err(DeltaError::Results),
@@ -78,7 +79,7 @@ impl BlockDelta {
         header: &Header,
         certified: &Roots,
     ) -> Result<Finished, DeltaError> {
-        self.check_results(certified)?;
+        self.check_results(header, certified)?;
         let keys = self.changes.iter().map(|change| change.key);
         if !keys.is_sorted_by(|one, next| one < next) {
             return Err(DeltaError::Order);

@@ -53,7 +53,7 @@
 //! |--------|-------------|
 //! | [`proof`] | keys, roots, and proofs of rows and of transactions: with [`account`] all that a light client needs, without `std` and without the feature `store` |
 //! | [`account`] | accounts of transfers, and their rows |
-//! | (root) | [`StateStore`], the [`View`]s that executors read, [`Pending`] changes of a block; for other nodes [`BlockExport`], [`BlockDelta`] and ranges of a state ([`View::range`]), and how such a state is restored ([`StateStore::begin_restore`]) |
+//! | (root) | [`StateStore`], the [`View`]s that executors read, [`Pending`] changes of a block; for other nodes [`BlockExport`], [`ProvenPlace`], [`BlockDelta`] and ranges of a state ([`View::range`]), and how such a state is restored ([`StateStore::begin_restore`]) |
 //! | [`transfers`] | the executor of payments, and of payments that the slot's value decides |
 //! | `evm` | the executor of the Ethereum Virtual Machine, with the feature `evm` |
 //!
@@ -74,6 +74,8 @@ mod error;
 pub mod evm;
 #[cfg(feature = "store")]
 mod node;
+#[cfg(feature = "store")]
+mod place;
 pub mod proof;
 #[cfg(feature = "store")]
 mod signatures;
@@ -94,6 +96,8 @@ pub use crate::delta::{BlockDelta, DeltaError, RowChange};
 pub use crate::error::StateError;
 #[cfg(feature = "store")]
 pub use crate::node::Row;
+#[cfg(feature = "store")]
+pub use crate::place::ProvenPlace;
 pub use crate::proof::TransactionResult;
 #[cfg(feature = "store")]
 pub use crate::store::{

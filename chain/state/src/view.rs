@@ -19,6 +19,7 @@ use prefinal_execution::{BlockId, Header, Height, Roots};
 
 use crate::error::StateError;
 use crate::node::{NodeId, NodePath, Row, TreeNode};
+use crate::place::{self, ProvenPlace};
 use crate::proof::{
     KeyRange, ListRoot, StateKey, StateProof, StateRange, StateRoot, TransactionResult,
 };
@@ -55,6 +56,18 @@ impl Delta {
     #[must_use]
     pub fn results(&self) -> &[TransactionResult] {
         &self.0.results
+    }
+
+    /// The block's place, with what shows it under the receipts' root. Costs three hashes for each transaction.
+    #[must_use]
+    pub fn place(&self) -> Option<ProvenPlace> {
+        self.0.place()
+    }
+}
+
+impl Layer {
+    pub(crate) fn place(&self) -> Option<ProvenPlace> {
+        ProvenPlace::of(&self.header, &self.results)
     }
 }
 
@@ -272,7 +285,7 @@ impl Pending {
         results: Vec<TransactionResult>,
     ) -> Result<Finished, StateError> {
         let state = self.expect(&self.root)?.hash();
-        let items: Vec<[u8; 32]> = results.iter().map(TransactionResult::item).collect();
+        let items = place::items(header, &results);
         let roots = Roots { state, receipts: *ListRoot::of(&items).as_bytes() };
         let layer = Arc::new(Layer {
             header: *header,

@@ -2,14 +2,14 @@
 //!
 //! | answer | what is verified | against |
 //! |---|---|---|
-//! | block | height; name; certificate; with a delta the results; if transactions read it, the slot's value | the request; parent, height, slot and transactions; the committee or key; the certified receipts; the beacon's key |
+//! | block | height; name; certificate; with a delta the results; if transactions read it and it comes, the slot's value | the request; parent, height, slot and transactions; the committee or key; the certified receipts; the beacon's key |
 //! | anchor | height, name, certificate | as above |
 //! | range | keys, rows | the request, the certified state |
 //! | ending | all of it | the committee of the epoch before |
 //!
 //! A delta is bound to its block only by the state that it leads to, which takes the parent's state
 //! (`process`). What is of a later epoch than the one that is known waits: it comes back as it is.
-use prefinal_execution::{Block, Executor, Header, Part, Randomness, Roots};
+use prefinal_execution::{Block, Executor, Header, Randomness, Roots};
 use prefinal_light::{BeaconVerifier, EpochEnding};
 use prefinal_protocol::EpochId;
 use prefinal_state::proof::{StateRoot, VerifiedRange};
@@ -153,7 +153,7 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
                 if anchor.header.height != height {
                     return Err(Fault::Order);
                 }
-                self.anchor(anchor)
+                self.anchor(*anchor)
             }
             (Payload::Range(range), Ask::Range(RangeAsk { keys, .. })) => {
                 if range.keys.first != keys.first || range.keys.last > keys.last {
@@ -217,7 +217,7 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         X::Transaction: StoredTransaction,
     {
         let bytes = u64::try_from(borsh::object_length(&item).unwrap_or(0)).unwrap_or(u64::MAX);
-        let BlockItem { header, roots, attestation, transactions, delta } = item;
+        let BlockItem { header, roots, mut attestation, transactions, delta } = item;
         if self.names.content(&transactions) != attestation.content {
             return Err(Fault::Name);
         }
@@ -225,10 +225,11 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         let decoded = transactions.iter().map(|bytes| X::Transaction::from_bytes(bytes));
         let decoded: Option<Vec<X::Transaction>> = decoded.collect();
         let block = Block::new(header, decoded.ok_or(Fault::Transaction)?);
+        let value = self.randomness(&block, &mut attestation)?;
         let work = match (self.replay, delta) {
-            (Replay::Execute, None) => Work::Execute(self.randomness(&block, &attestation)?),
+            (Replay::Execute, None) => Work::Execute(value),
             (Replay::Deltas, Some(delta)) => {
-                delta.check_results(&roots).map_err(|_| Fault::Results)?;
+                delta.check_results(&header, &roots).map_err(|_| Fault::Results)?;
                 Work::Apply(delta)
             }
             _ => return Err(Fault::DeltaMissing),
@@ -243,32 +244,39 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         roots: &Roots,
         attestation: &Attestation<T::Certificate>,
     ) -> Result<(), Fault> {
-        if self.names.name(header, &attestation.content) != header.id {
-            return Err(Fault::Name);
-        }
+        let place = attestation.place.as_ref();
+        self.names.verify(header, roots, &attestation.content, place)?;
         self.trust.verify(&attestation.certified(header, roots))?;
         Ok(())
     }
 
+    /// The slot's value, if the block reads it. What is not verified is taken away: it would be given on.
     fn randomness<Tx: StoredTransaction>(
         &self,
         block: &Block<Tx>,
-        attestation: &Attestation<T::Certificate>,
+        attestation: &mut Attestation<T::Certificate>,
     ) -> Result<Option<Randomness>, Fault> {
-        if block.part(Part::Tail).next().is_none() {
+        // Without a beacon the follower stops at a block that it executes; the peer has done nothing wrong.
+        let Some(beacon) = self.beacon.as_ref().filter(|_| block.has_tail()) else {
+            attestation.randomness = None;
             return Ok(None);
+        };
+        match &attestation.randomness {
+            Some(signature) => {
+                let value = beacon.verify(block.header.slot, signature)?;
+                Ok(Some(Randomness::new(*value.as_bytes())))
+            }
+            None if self.replay == Replay::Execute => Err(Fault::NoRandomness),
+            None => Ok(None),
         }
-        // Without a beacon the follower stops at the block; the peer has done nothing wrong.
-        let Some(beacon) = &self.beacon else { return Ok(None) };
-        let signature = attestation.randomness.as_ref().ok_or(Fault::NoRandomness)?;
-        let value = beacon.verify(block.header.slot, signature)?;
-        Ok(Some(Randomness::new(*value.as_bytes())))
     }
 
     fn anchor<X: Executor>(
         &self,
-        anchor: SnapshotBlock<Attestation<T::Certificate>>,
+        mut anchor: SnapshotBlock<Attestation<T::Certificate>>,
     ) -> Result<Checked<X, T>, Fault> {
+        // Without its transactions nobody needs it.
+        anchor.certificate.randomness = None;
         if self.is_later(anchor.certificate.epoch)? {
             return Ok(Checked::LaterAnchor(anchor));
         }

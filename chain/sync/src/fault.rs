@@ -23,8 +23,8 @@ pub enum Fault {
     /// A range of other keys than were asked for.
     #[error("the range is not the one that was asked for")]
     Range,
-    /// The block's name is not that of its parent, height, slot and transactions.
-    #[error("the name of a block is not that of its content")]
+    /// The block's name or roots are not those of its parent, height and transactions.
+    #[error("a block is not the one that its name and roots stand for")]
     Name,
     /// The certificate is not one of the block.
     #[error(transparent)]

@@ -47,7 +47,7 @@
 //! #     let unsigned = CertifiedBlock { epoch, slot, value, roots: done.roots, certificate: () };
 //! #     let message = unsigned.statement(chain).to_bytes();
 //! #     let certificate = key.sign(StateStatement::THRESHOLD.domain(), &message);
-//! #     let attestation = Attestation { epoch, certificate, content, randomness: None };
+//! #     let attestation = Attestation { epoch, certificate, content, place: None, randomness: None };
 //! #     theirs.write_certified(&block, &done, &attestation)?;
 //! # }
 //! # let (endings, group_key) = (BTreeMap::new(), key.public_key());
@@ -99,7 +99,7 @@
 //!
 //! | what | against |
 //! |------|---------|
-//! | height, parent, slot, transactions | the block's name ([`BlockNames`]) |
+//! | height, parent, transactions | the block's name, or its receipts' root ([`BlockNames`]) |
 //! | name, slot, roots | the certificate, of the committee of its epoch or of the key ([`Trust`]) |
 //! | results | the root of the receipts |
 //! | changed rows | the root of the state, to which they must lead |
@@ -147,7 +147,7 @@ pub use crate::config::{Config, FollowerLimits, Past, Replay, Strategy};
 pub use crate::event::{Effect, Input, Misconduct, Output};
 pub use crate::fault::{Fault, StopReason};
 pub use crate::follower::Follower;
-pub use crate::names::{BlockNames, HashedNames};
+pub use crate::names::{BlockNames, CertifiedPlaces, HashedNames};
 pub use crate::peers::{PeerId, PeerScore};
 pub use crate::persist::{StoreJob, StoreVerdict};
 pub use crate::process::{ExecuteJob, ExecuteVerdict};

@@ -154,7 +154,9 @@ impl Server {
         let read = match ask {
             Ask::Summary => None,
             Ask::Blocks(ask) => Some(blocks(source, &ask)?),
-            Ask::Anchor(height) => source.anchor(height)?.map(Payload::Anchor).map(Read::lasting),
+            Ask::Anchor(height) => {
+                source.anchor(height)?.map(|found| Read::lasting(Payload::Anchor(Box::new(found))))
+            }
             Ask::Range(ask) => self.range(source, &ask)?.map(Read::lasting),
             Ask::Ending(epoch) => {
                 let ending = source.ending(epoch)?.map(Box::new);
@@ -212,7 +214,8 @@ fn item<S: Source>(
 ) -> Result<Option<BlockItem<S::Certificate>>, S::Error> {
     let Some(block) = source.block(height)? else { return Ok(None) };
     let delta = if deltas { source.delta(height)? } else { None };
-    if deltas && delta.is_none() {
+    // Who asks without deltas executes the block.
+    if (deltas && delta.is_none()) || (!deltas && !source.is_executable(&block)) {
         return Ok(None);
     }
     Ok(Some(BlockItem {

@@ -1,12 +1,13 @@
 //! Where a server reads what it is asked for.
 use std::collections::BTreeMap;
 
-use prefinal_execution::{Height, StateCertificate, Store};
+use prefinal_execution::{Height, Part, StateCertificate, Store, Transaction};
 use prefinal_light::EpochEnding;
 use prefinal_protocol::EpochId;
 use prefinal_state::proof::{KeyRange, StateRange};
 use prefinal_state::{
     BlockDelta, BlockExport, RangeLimits, SnapshotBlock, StateError, StateExecutor, StateStore,
+    StoredTransaction,
 };
 
 use crate::trust::Attestation;
@@ -36,6 +37,9 @@ pub trait Source {
     /// # Errors
     /// If it cannot be read.
     fn block(&self, height: Height) -> Result<Option<SourceBlock<Self>>, Self::Error>;
+
+    /// Whether this block can be executed by those that have it: with the value of its slot, if it reads that.
+    fn is_executable(&self, block: &SourceBlock<Self>) -> bool;
 
     /// What this block changes.
     ///
@@ -105,6 +109,13 @@ where
 
     fn block(&self, height: Height) -> Result<Option<SourceBlock<Self>>, StateError> {
         there(self.store.export(height))
+    }
+
+    fn is_executable(&self, block: &SourceBlock<Self>) -> bool {
+        let reads = |bytes: &Vec<u8>| {
+            X::Transaction::from_bytes(bytes).is_none_or(|one| one.part() == Part::Tail)
+        };
+        block.certificate.randomness.is_some() || !block.transactions.iter().any(reads)
     }
 
     fn delta(&self, height: Height) -> Result<Option<BlockDelta>, StateError> {

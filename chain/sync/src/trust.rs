@@ -8,6 +8,7 @@ use prefinal_light::{
     BlockError, CertifiedBlock, EndingError, EpochEnding, KeyVerifier, StakeVerifier, VerifiedBlock,
 };
 use prefinal_protocol::{EpochId, Value};
+use prefinal_state::proof::ListProof;
 
 /// Verifies certificates: a client of [`prefinal_light`].
 pub trait Trust: Clone + Send + Sync + 'static {
@@ -78,8 +79,10 @@ pub struct Attestation<C> {
     pub epoch: EpochId,
     /// The certificate of the roots.
     pub certificate: C,
-    /// Stands for the block's transactions in its name ([`BlockNames`](crate::BlockNames)).
+    /// Stands for the block's transactions ([`BlockNames`](crate::BlockNames)).
     pub content: [u8; 32],
+    /// Shows the block's place, if its name does not ([`CertifiedPlaces`](crate::CertifiedPlaces)).
+    pub place: Option<ListProof>,
     /// The slot's value as its beacon signed it, if the block has transactions that read it.
     pub randomness: Option<Signature>,
 }

@@ -260,6 +260,7 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
     let routes = work.routes();
     let served = Served::open::<S>(&options.http, &setup, (&shelf, journals.used), routes).await?;
     let Journals { of_parties: journals, used } = journals;
+    served.keep_past(&work.values());
     let durable = Durable { shelf, journals, used, archive: served.archive() };
     let mut ledger = Ledger::new(&setup, options.slots(), &later);
     let committee = Committee { setup, identities, placement, durable, time: served.time() };
@@ -282,6 +283,11 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
         if let Ok(Some(noticed)) = next {
             progress.show(&noticed);
             served.post::<S>(&noticed.event);
+            if let Event::Ready { epoch: FIRST, first_slot, committees } = &noticed.event
+                && let Some(key) = S::public_key(&committees.slow)
+            {
+                work.ready(&key, *first_slot);
+            }
             run.pulse.notice(Clock::now(), &noticed);
             if let Some(shown) = ledger.take(noticed) {
                 run.pulse.show(Clock::now(), shown.slot.get());
@@ -388,6 +394,7 @@ async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
         told: tell,
         shelf,
         archive,
+        values: work.values(),
         once: ResultCache::default(),
         dealers: Arc::new(Semaphore::new(cores().saturating_sub(1).max(1))),
         jobs: Arc::clone(&jobs),

@@ -14,6 +14,7 @@ use axum::Router;
 use tokio::time::Instant as Clock;
 
 use crate::archive::Archive;
+use crate::execution::SlotValues;
 use crate::http::{self, Board, HttpOptions, Server, SlotReport};
 use crate::journal::JournalFolder;
 use crate::party::Time;
@@ -82,6 +83,12 @@ impl Served {
             started: Clock::now() + start.saturating_sub(unix),
             before: unix.saturating_sub(start),
         }
+    }
+
+    /// Blocks that were not committed in an earlier life may have read its values.
+    pub(super) fn keep_past(&self, values: &SlotValues) {
+        let past = self.archive.iter().flat_map(|archive| archive.past());
+        past.for_each(|(slot, signature)| values.insert(slot, signature));
     }
 
     pub(super) fn archive(&self) -> Option<Arc<Archive>> {

@@ -7,22 +7,25 @@
 //! | 100 000 transactions whose place is known | the oldest are forgotten                        |
 //!
 //! The door believes the store of the first party: states there are certified. What it shows carries its proof.
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Context;
-use prefinal_execution::{Header, Height, Store};
+use prefinal_execution::{Height, Store};
 use prefinal_lab::Failure;
-use prefinal_light::{CertifiedBlock, Claim, LightObject, StakeProof};
-use prefinal_protocol::{Instant, Value};
-use prefinal_state::{ProvenResult, ProvenRow, StateError, StateStore, StoredBlock};
-use prefinal_validator::execution::{StateCertificate, marked};
+use prefinal_light::Claim;
+use prefinal_protocol::Instant;
+use prefinal_state::{ProvenResult, StateError};
+use prefinal_validator::execution::marked;
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::executor::NamedExecutor;
+use super::proofs;
+use super::store::{AttestedStates, AttestedStore, lock};
 use crate::http::transactions::Ledger;
 use crate::party::Time;
 
@@ -53,6 +56,9 @@ pub enum SubmitError {
     /// The committee still makes its key, and executes nothing before.
     #[error("the committee makes its key")]
     NotReady,
+    /// The node follows a chain, and is none of its validators.
+    #[error("this node only follows the chain: give transactions to one of its validators")]
+    ReadOnly,
     /// The state cannot be read.
     #[error("the state cannot be read: {0}")]
     State(String),
@@ -67,6 +73,7 @@ impl SubmitError {
             Self::Rejected(_) => "invalid-value",
             Self::Busy { .. } => "queue-full",
             Self::NotReady => "no-keys-yet",
+            Self::ReadOnly => "read-only",
             Self::State(_) => "halted",
         }
     }
@@ -116,7 +123,7 @@ struct Parties {
 pub struct Door<X: NamedExecutor> {
     context: Context,
     executor: Arc<X>,
-    store: Arc<Mutex<StateStore<X, StateCertificate>>>,
+    store: Arc<Mutex<AttestedStore<X>>>,
     parties: OnceLock<Parties>,
     /// How many transactions may wait.
     most: usize,
@@ -134,7 +141,7 @@ impl<X: NamedExecutor> Door<X> {
     pub fn new(
         context: Context,
         executor: Arc<X>,
-        store: Arc<Mutex<StateStore<X, StateCertificate>>>,
+        store: Arc<Mutex<AttestedStore<X>>>,
     ) -> Result<Self, Failure> {
         let committed = lock(&store).committed().map_err(Failure::bad_input)?;
         Ok(Self {
@@ -169,7 +176,9 @@ impl<X: NamedExecutor> Door<X> {
 
     /// The state that the first party has committed last.
     pub(super) fn view(&self) -> Result<X::View, StateError> {
-        lock(&self.store).view()
+        let store = lock(&self.store);
+        let states: &AttestedStates<X> = (*store).borrow();
+        states.view()
     }
 
     /// Takes a transaction of a client, for the first party.
@@ -254,38 +263,22 @@ impl<X: NamedExecutor> Door<X> {
         std::mem::take(&mut lock(&self.pool).free)
     }
 
-    /// A committed block as light clients verify it; the genesis has no certificate.
-    fn certified(
-        &self,
-        store: &StateStore<X, StateCertificate>,
-        height: Height,
-    ) -> Result<Option<CertifiedBlock<StateCertificate>>, StateError> {
-        let StoredBlock { header: Header { id, slot, .. }, roots } = store.block(height)?;
-        let (epoch, value) = (self.context.epoch, Value::new(id.to_bytes()));
-        let certificate = store.certificate(height)?;
-        Ok(certificate.map(|certificate| CertifiedBlock { epoch, slot, value, roots, certificate }))
-    }
-
-    /// The proof of one claim. The committee is that of the first epoch, so no ending lies between.
-    fn proof(&self, block: CertifiedBlock<StateCertificate>, claim: Claim) -> String {
-        let (chain, claims) = (self.context.chain, vec![claim]);
-        hex::encode(StakeProof { chain, endings: Vec::new(), block, claims }.to_wire())
-    }
-
     /// What became of a placed transaction; `None` if the first party has not committed its block yet.
     fn placed(&self, id: &TransactionId, place: Place) -> Result<Option<Json>, StateError> {
         let store = lock(&self.store);
-        if store.committed()?.height < place.height {
+        let states: &AttestedStates<X> = (*store).borrow();
+        if states.committed()?.height < place.height {
             return Ok(None);
         }
         let Place { height, position } = place;
-        let Some(certified) = self.certified(&store, height)? else { return Ok(None) };
-        let Some(ProvenResult { result, proof }) = store.result(height, position)? else {
+        let Some(certified) = proofs::certified(states, height)? else { return Ok(None) };
+        let Some(ProvenResult { result, proof }) = states.result(height, position)? else {
             return Ok(None);
         };
         let slot = certified.slot.get();
         let outcome = X::outcome(&result.receipt);
-        let proof = self.proof(certified, Claim::Transaction { result, proof });
+        let claim = Claim::Transaction { result, proof };
+        let proof = proofs::proof(self.context.chain, certified, claim);
         Ok(Some(json!({
             "id": hex::encode(id),
             "status": "committed",
@@ -318,21 +311,9 @@ impl<X: NamedExecutor> Ledger for Door<X> {
     }
 
     fn account(&self, name: &[u8]) -> Result<Option<Json>, StateError> {
-        let Some(key) = X::account(name) else { return Ok(None) };
         let store = lock(&self.store);
-        let height = store.committed()?.height;
-        let Some(certified) = self.certified(&store, height)? else { return Ok(None) };
-        let ProvenRow { value, proof } = store.prove(&key)?;
-        let about = X::about(value.as_deref())?;
-        let proof =
-            self.proof(certified, Claim::Row { key, value: value.map(|row| row.to_vec()), proof });
-        Ok(Some(json!({ "account": about, "height": height.get(), "proof": proof })))
+        proofs::account((*store).borrow(), self.context.chain, name)
     }
-}
-
-/// What a panic has left is read again or counted again; nothing here is half done.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -342,7 +323,6 @@ mod tests {
     use prefinal_protocol::{ChainId, EpochId};
     use prefinal_state::transfers::{SignedTransfer, Transfers};
     use prefinal_state::{Genesis, StoredTransaction};
-    use prefinal_validator::execution::GENESIS;
     use std::time::Duration;
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
     use tokio::time::Instant as Clock;
@@ -364,11 +344,13 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let accounts = Accounts::new(1, None);
             let rows = <Transfers as NamedExecutor>::genesis(&accounts).unwrap();
-            let genesis = Genesis { block: GENESIS, rows };
-            let store = StateStore::create(&folder.path().join("state"), &genesis).unwrap();
             let context = Context { chain: CHAIN, epoch: EpochId::new(0) };
+            let file = folder.path().join("state");
+            let store =
+                AttestedStore::open(&file, &Genesis::of(rows), context.epoch, Arc::default());
             let executor = Arc::new(Transfers::new(CHAIN));
-            let mut door = Door::new(context, executor, Arc::new(Mutex::new(store))).unwrap();
+            let mut door =
+                Door::new(context, executor, Arc::new(Mutex::new(store.unwrap()))).unwrap();
             door.most = most;
             let (links, parties) = (0..2).map(|_| unbounded_channel()).unzip();
             let time = Time { started: Clock::now(), before: Duration::ZERO };

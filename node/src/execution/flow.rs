@@ -12,12 +12,12 @@ use prefinal_execution::{Committed, Height, Roots};
 use prefinal_lab::Failure;
 use prefinal_lab::waits::{Waits, milliseconds};
 use prefinal_protocol::Instant;
-use prefinal_state::StateStore;
-use prefinal_validator::execution::{BlockEvent, PipelineHost, StateCertificate};
+use prefinal_validator::execution::{BlockEvent, PipelineHost};
 
 use super::Told;
 use super::door::{Door, TransactionId};
 use super::executor::NamedExecutor;
+use super::store::AttestedStore;
 use crate::table;
 
 /// Transactions whose times are kept.
@@ -63,7 +63,7 @@ pub(super) struct Flow<X: NamedExecutor> {
     span: Option<(Instant, Instant)>,
 }
 
-type ToldOf<X> = Told<PipelineHost<StateStore<X, StateCertificate>>>;
+type ToldOf<X> = Told<PipelineHost<AttestedStore<X>>>;
 
 impl<X: NamedExecutor> Flow<X> {
     pub(super) const fn new(parties: usize, door: Arc<Door<X>>) -> Self {

@@ -10,7 +10,10 @@
 //! |------------|-----------------------------------------------------------------|
 //! | `executor` | what the devnet needs to know of an executor; `evm`: the EVM    |
 //! | `door`     | takes transactions, says what became of them                    |
+//! | `library`  | what nodes are given that follow the chain                      |
 //! | `load`     | submits transactions at a rate                                  |
+//! | `proofs`   | what is said of states, with what shows it                      |
+//! | `store`    | states, and what shows each block to others                     |
 //! | `flow`     | when blocks pass their stages, and whether all parties agree    |
 //!
 //! Each party has its state in a file: in the folder of `--journal`, else in one that is gone after the run.
@@ -19,7 +22,10 @@ mod door;
 mod evm;
 mod executor;
 mod flow;
+mod library;
 mod load;
+mod proofs;
+mod store;
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -29,17 +35,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::Router;
 use clap::{Args, ValueEnum};
 use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::PublicKey;
 use prefinal_engine::Quorum;
-use prefinal_execution::{Config, Limits, Role, Store, Switches};
+use prefinal_execution::{BlockId, Config, Limits, Role, Store, Switches};
 use prefinal_lab::Failure;
 use prefinal_light::LightObject;
 use prefinal_protocol::{Instant, Slot};
 use prefinal_registry::light;
-use prefinal_state::{Genesis, StateStore};
+use prefinal_state::Genesis;
 use prefinal_validator::ChainApplication;
-use prefinal_validator::execution::{
-    BlockEvent, GENESIS, PastBlocks, PipelineHost, Record, StateCertificate, Workers,
-};
+use prefinal_validator::execution::{BlockEvent, PastBlocks, PipelineHost, Record, Workers};
 use prefinal_validator::setup::Setup;
 use serde_json::json;
 use tempfile::TempDir;
@@ -48,7 +53,11 @@ use tokio::sync::mpsc::UnboundedSender;
 pub use self::door::{Door, SubmitError};
 pub use self::executor::{Accounts, NamedExecutor};
 use self::flow::Flow;
-use crate::http::transactions;
+pub use self::library::{BeaconKey, Beginning, Library};
+pub use self::proofs::account;
+pub(crate) use self::store::lock;
+pub use self::store::{Attested, AttestedStates, AttestedStore, SlotValues, states};
+use crate::http::{sync, transactions};
 use crate::party::Time;
 
 /// What is executed, and how much of it.
@@ -112,6 +121,12 @@ pub trait Workload: Sized + Send + 'static {
     /// What is served besides values.
     fn routes(&self) -> Option<Router>;
 
+    /// Where parties leave the values that they reveal.
+    fn values(&self) -> Arc<SlotValues>;
+
+    /// The committee has a key that signs values, from this slot on.
+    fn ready(&self, key: &PublicKey, first: Slot);
+
     /// The parties run; transactions go to these.
     fn start(&mut self, time: Time, parties: Vec<UnboundedSender<Vec<u8>>>);
 
@@ -145,6 +160,12 @@ impl Workload for () {
         None
     }
 
+    fn values(&self) -> Arc<SlotValues> {
+        Arc::default()
+    }
+
+    fn ready(&self, _: &PublicKey, _: Slot) {}
+
     fn start(&mut self, _: Time, _: Vec<UnboundedSender<Vec<u8>>>) {}
 
     fn take(&mut self, told: Told<()>) -> Result<Option<String>, Failure> {
@@ -154,7 +175,7 @@ impl Workload for () {
     fn print_summary(&self) {}
 }
 
-type PartyStore<X> = StateStore<X, StateCertificate>;
+type PartyStore<X> = AttestedStore<X>;
 
 /// A devnet's blocks, executed by `X`.
 pub struct ExecutedChain<X: NamedExecutor> {
@@ -162,8 +183,11 @@ pub struct ExecutedChain<X: NamedExecutor> {
     quorum: Quorum,
     config: Config,
     executor: Arc<X>,
+    genesis: BlockId,
     stores: Vec<Arc<Mutex<PartyStore<X>>>>,
     door: Arc<Door<X>>,
+    library: Arc<Library<X, PartyStore<X>>>,
+    values: Arc<SlotValues>,
     flow: Flow<X>,
     load: Option<NonZeroU32>,
     accounts: Arc<Accounts>,
@@ -193,7 +217,8 @@ impl<X: NamedExecutor> ExecutedChain<X> {
         let Site { setup, quorum, tells_proposals, folder, seed } = site;
         let accounts = Arc::new(Accounts::new(seed, load));
         let rows = X::genesis(&accounts).map_err(Failure::bad_input)?;
-        let genesis = Genesis { block: GENESIS, rows };
+        let genesis = Genesis::of(rows);
+        let (epoch, values) = (setup.context.epoch, Arc::<SlotValues>::default());
         let temporary = folder.is_none().then(TempDir::new).transpose();
         let temporary = temporary.map_err(Failure::bad_input)?;
         let folder = folder.or_else(|| Some(temporary.as_ref()?.path().to_path_buf()));
@@ -201,18 +226,16 @@ impl<X: NamedExecutor> ExecutedChain<X> {
         let mut stores = Vec::new();
         for party in 0..setup.members.len() {
             let file = folder.join(format!("party-{party}.state"));
-            let opened = if file.exists() {
-                PartyStore::<X>::open(&file, &genesis)
-            } else {
-                PartyStore::<X>::create(&file, &genesis)
-            };
+            let opened = PartyStore::<X>::open(&file, &genesis, epoch, Arc::clone(&values));
             let store = opened.map_err(|error| crate::output::named(&file, error))?;
             stores.push(Arc::new(Mutex::new(store)));
         }
         let executor = Arc::new(X::new(setup.context.chain));
         let first = stores.first().map(Arc::clone);
         let first = first.ok_or_else(|| Failure::bad_input("a committee of nobody"))?;
-        let door = Arc::new(Door::new(setup.context, Arc::clone(&executor), first)?);
+        let door = Door::new(setup.context, Arc::clone(&executor), Arc::clone(&first))?;
+        let (door, name) = (Arc::new(door), genesis.block);
+        let library = Arc::new(Library::of_party(first, genesis));
         let config =
             Config { role: Role::Validator, switches: Switches::ON, limits: Limits::default() };
         let early = if tells_proposals {
@@ -224,7 +247,21 @@ impl<X: NamedExecutor> ExecutedChain<X> {
         let (setup, parties) = (Arc::clone(setup), stores.len());
         let flow = Flow::new(parties, Arc::clone(&door));
         let _temporary = temporary;
-        Ok(Self { setup, quorum, config, executor, stores, door, flow, load, accounts, _temporary })
+        Ok(Self {
+            setup,
+            quorum,
+            config,
+            executor,
+            genesis: name,
+            stores,
+            door,
+            library,
+            values,
+            flow,
+            load,
+            accounts,
+            _temporary,
+        })
     }
 
     /// A block that is executed was ordered. What was submitted before could stand in an earlier one, of the
@@ -250,7 +287,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         let store = self.store(party).ok_or_else(|| format!("{party} has no store"))?;
         let recovered = store.lock().unwrap_or_else(PoisonError::into_inner).recover();
         let recovered = recovered.map_err(|error| error.to_string())?;
-        let past = PastBlocks { recovered, records };
+        let past = PastBlocks { genesis: self.genesis, recovered, records };
         PipelineHost::new(&self.setup, self.quorum, self.config, past, X::decoded)
             .map_err(|error| error.to_string())
     }
@@ -273,7 +310,16 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
             "waypoint": hex::encode(waypoint.to_wire()),
             "members": hex::encode(light::members(&self.setup).to_wire()),
         });
-        Some(transactions::routes(door, begin))
+        let library: Arc<dyn sync::Librarian> = Arc::<Library<X, _>>::clone(&self.library);
+        Some(transactions::routes(door, begin).merge(sync::routes(library)))
+    }
+
+    fn values(&self) -> Arc<SlotValues> {
+        Arc::clone(&self.values)
+    }
+
+    fn ready(&self, key: &PublicKey, first: Slot) {
+        self.library.set_beacon(BeaconKey { key: *key, first });
     }
 
     fn start(&mut self, time: Time, parties: Vec<UnboundedSender<Vec<u8>>>) {

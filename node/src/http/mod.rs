@@ -20,6 +20,7 @@
 //! | `/events`                                                 | a stream of values, for pages        |
 //! | `/committee`                                              | who shares the key, for pages        |
 //! | `/transactions`, `/accounts`                              | wallets, if blocks are executed ([`transactions`]) |
+//! | `/sync`, `/genesis`                                       | nodes that follow such a chain ([`sync`]) |
 //! | anything else                                             | a file of the page, if there is one  |
 //!
 //! A client that asks for the next round waits for it. While the key is made, paths that name the chain
@@ -46,7 +47,7 @@
 //! | requests              |             | 50 a second, 200 at once | that for each connection | 429    |
 //! | a connection's life   | an hour     |              |                      | closed                 |
 //! | a request's head      | 16 KiB, 64 headers, 10 seconds, also between two | | | 431, or closed         |
-//! | a request's body      | none, but a transaction where blocks are executed | | | 413               |
+//! | a request's body      | none, but a transaction or a follower's question where blocks are executed | | | 413 |
 //! | what a follower has not read | 256 values |        |                      | closed                 |
 //! | rounds kept           | the newest 100 000 |       |                      | 404                    |
 //!
@@ -69,6 +70,7 @@ mod events;
 mod gate;
 mod page;
 mod rounds;
+pub mod sync;
 pub mod transactions;
 
 use std::io::Write;
@@ -128,7 +130,7 @@ impl HttpOptions {
 }
 
 /// An address in digits, or by a name such as `localhost`, whose IPv4 address works on every machine.
-fn address(text: &str) -> Result<SocketAddr, String> {
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     let found = text.to_socket_addrs().map_err(|error| error.to_string())?;
     found.min_by_key(SocketAddr::is_ipv6).ok_or_else(|| "no address has this name".to_owned())
 }
@@ -187,10 +189,32 @@ impl Server {
         Self::bind(address, (Page::default(), routes, false), board, limits).await
     }
 
+    /// Takes the address, for routes of which some take bodies, and nothing else.
+    ///
+    /// # Errors
+    /// If the address is not to be had.
+    pub async fn open_routes(
+        address: SocketAddr,
+        routes: Router,
+        limits: &Limits,
+    ) -> Result<Self, Failure> {
+        Self::serve(address, (Page::default(), routes, true), limits).await
+    }
+
     async fn bind(
         address: SocketAddr,
         (page, routes, takes_bodies): (Page, Router, bool),
         board: Arc<Board>,
+        limits: &Limits,
+    ) -> Result<Self, Failure> {
+        let values = drand::routes().merge(events::routes()).merge(committee::routes());
+        let routes = values.with_state(board).merge(routes);
+        Self::serve(address, (page, routes, takes_bodies), limits).await
+    }
+
+    async fn serve(
+        address: SocketAddr,
+        (page, routes, takes_bodies): (Page, Router, bool),
         limits: &Limits,
     ) -> Result<Self, Failure> {
         let listener = TcpListener::bind(address)
@@ -202,13 +226,8 @@ impl Server {
             async move { page.file(&method, &uri, &headers) }
         };
         let gate = Arc::new(Gate { rates: Rates::new(limits), takes_bodies });
-        let router = drand::routes()
-            .merge(events::routes())
-            .merge(committee::routes())
-            .with_state(board)
-            .merge(routes)
-            .fallback(files)
-            .layer(middleware::from_fn_with_state(gate, gate::guard));
+        let router =
+            routes.fallback(files).layer(middleware::from_fn_with_state(gate, gate::guard));
         Ok(Self { listener, router, doors: Doors::new(*limits) })
     }
 

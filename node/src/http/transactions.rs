@@ -2,7 +2,7 @@
 //!
 //! | request                    | answer                                                                    |
 //! |----------------------------|---------------------------------------------------------------------------|
-//! | `POST /transactions`       | the body is a transaction as it stands in a block: 202 with its hash as `id`; 400 with the reason if it is none or would change nothing; 503 with `Retry-After` if too many wait, or while the key is made; 413 if it is longer than any; 408 if it does not come within 10 seconds |
+//! | `POST /transactions`       | the body is a transaction as it stands in a block: 202 with its hash as `id`; 400 with the reason if it is none or would change nothing; 503 with `Retry-After` if too many wait, or while the key is made; 413 if it is longer than any; 403 at a node that only follows; 408 if it does not come within 10 seconds |
 //! | `GET /transactions/{id}`   | `status` `waiting`, or `committed` with its place, `outcome` and `proof`; 404 if nothing is known of it |
 //! | `GET /accounts/{name}`     | the account in the last certified state, with its `proof`; 404 if there is no such name, or no certified state yet |
 //!
@@ -86,6 +86,7 @@ async fn submit(State(ledger): Shared, body: Body) -> Response {
     let status = match error {
         SubmitError::Malformed(_) | SubmitError::Rejected(_) => StatusCode::BAD_REQUEST,
         SubmitError::Busy { .. } | SubmitError::NotReady => StatusCode::SERVICE_UNAVAILABLE,
+        SubmitError::ReadOnly => StatusCode::FORBIDDEN,
         SubmitError::State(_) => StatusCode::INTERNAL_SERVER_ERROR,
     };
     let said = json!({ "code": error.code(), "error": error.to_string() });

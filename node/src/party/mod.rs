@@ -33,7 +33,7 @@ mod tests;
 
 use self::network::{Ends, Incoming, Outbox};
 use crate::archive::Archive;
-use crate::execution::Told;
+use crate::execution::{SlotValues, Told};
 use crate::journal::{FolderError, JournalFolder, JournaledValidator};
 use prefinal_engine::{Engine, Work};
 use prefinal_lab::cache::ResultCache;
@@ -66,6 +66,8 @@ pub struct PartyContext<S: NamedScheme, A: ChainApplication> {
     pub shelf: JournalFolder,
     /// Where values are kept, if the chain is served and durable.
     pub archive: Option<Arc<Archive>>,
+    /// Where values are left for blocks that read them.
+    pub values: Arc<SlotValues>,
     /// Jobs that all parties would compute alike.
     pub once: ResultCache<S>,
     /// Dealings that may be made at a time.
@@ -259,9 +261,9 @@ impl<S: NamedScheme, E: Engine, A: ChainApplication> Task<S, E, A> {
                 self.qualified.fetch_max(epoch.next().get(), Ordering::Relaxed);
             }
             Event::Revealed(reveal) => {
-                if let (Some(archive), Some(signature)) =
-                    (&self.shared.archive, S::signature(&reveal.output))
-                {
+                let Some(signature) = S::signature(&reveal.output) else { return Ok(()) };
+                self.shared.values.insert(reveal.slot, signature);
+                if let Some(archive) = &self.shared.archive {
                     return archive.keep(reveal.slot, signature);
                 }
             }

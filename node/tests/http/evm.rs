@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::client::get;
 use crate::devnet::Devnet;
 use crate::execution::Wallet;
+use crate::follow::Follow;
 
 /// The devnet's contract, which stores the slot's value under its caller.
 const CONTRACT: Address = Address::new([0xc0; 20]);
@@ -54,6 +55,11 @@ fn a_wallet_calls_a_contract_and_verifies_what_became_of_it() {
     let said = wallet.committed(&id);
     let receipt = proven(&wallet, &said, &declared);
     assert!(matches!(receipt, EvmReceipt::Succeeded { .. }), "{receipt:?}");
+    // A node that executes the call needs the slot's value, and verifies it.
+    let (url, folder) = (format!("http://{}", devnet.address), tempfile::tempdir().unwrap());
+    let to = said["height"].to_string();
+    let more = ["--mode", "execute", "--to", &to];
+    Follow::start(&url, folder.path(), &more).arrives(devnet.address);
     let said = ids.map(|id| wallet.committed(id["id"].as_str().unwrap()));
     let receipt = proven(&wallet, &said[0], &undeclared);
     assert_eq!(receipt, EvmReceipt::Forbidden { gas: 100_000 });

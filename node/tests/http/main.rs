@@ -18,6 +18,7 @@ mod endpoints;
 #[cfg(feature = "evm")]
 mod evm;
 mod execution;
+mod follow;
 mod limits;
 #[cfg(unix)]
 mod page;

@@ -47,6 +47,7 @@ pub use self::restore::SnapshotBlock;
 pub(crate) use self::shared::{Shared, Snapshot};
 use crate::error::StateError;
 use crate::node::Fork;
+use crate::place::{self, ProvenPlace};
 use crate::proof::{ListProof, StateKey, TransactionResult};
 use crate::view::{Delta, Layer, ProvenRow, View};
 
@@ -194,13 +195,21 @@ where
         let place = self.committed_place(height)?;
         let results = rows::results(&self.shared.database, place)?;
         let mut results = results.ok_or(StateError::NoVersion { height })?;
-        let items: Vec<[u8; 32]> = results.iter().map(TransactionResult::item).collect();
+        let header = self.block(height)?.header;
+        let items = place::items(&header, &results);
         let Some(proof) = ListProof::of(&items, position) else { return Ok(None) };
         let at = usize::try_from(position).unwrap_or(usize::MAX);
         if at >= results.len() {
             return Ok(None);
         }
         Ok(Some(ProvenResult { result: results.swap_remove(at), proof }))
+    }
+
+    /// The place of a block that is written and not committed, with what shows it under its receipts' root; `None` if
+    /// there is no such block. Costs three hashes for each of its transactions.
+    #[must_use]
+    pub fn place(&self, block: &BlockId) -> Option<ProvenPlace> {
+        self.written.get(block)?.layer.place()
     }
 
     /// The value of a row in the last committed state, or that there is none, with a proof.

@@ -1,5 +1,5 @@
 //! Proofs show what is there, and nothing else.
-use prefinal_execution::Height;
+use prefinal_execution::{BlockId, Header, Height, Store};
 use prefinal_state::proof::{ListProof, ListRoot, PathEnd, ProofError, StateKey, StateRoot};
 use prefinal_state::transfers::burnt_key;
 
@@ -115,9 +115,7 @@ fn transactions_and_receipts_are_shown_by_position() {
     let payments: Vec<_> = (0..11).map(|sender| pay(sender, 0, sender + 1, 3)).collect();
     let hashes: Vec<[u8; 32]> = payments.iter().map(|one| one.hash()).collect();
     let execution = commit(&mut store, 1, payments);
-    let items: Vec<[u8; 32]> = execution.delta.results().iter().map(|one| one.item()).collect();
-    let root = ListRoot::of(&items);
-    assert_eq!(root.as_bytes(), &execution.roots.receipts);
+    let root = ListRoot::new(execution.roots.receipts);
     for position in 0..11_u32 {
         let shown = store.result(Height::new(1), position).unwrap().unwrap();
         assert_eq!(shown.result.transaction, hashes[position as usize]);
@@ -183,4 +181,30 @@ fn a_path_in_a_list_is_as_long_as_its_position_says() {
 fn sha256(bytes: &[u8]) -> [u8; 32] {
     use sha2::{Digest, Sha256};
     Sha256::digest(bytes).into()
+}
+
+#[test]
+fn a_block_is_shown_at_its_place_and_at_no_other() {
+    let mut store = memory(20);
+    for transactions in [vec![], (0..6).map(|sender| pay(sender, 0, sender + 1, 3)).collect()] {
+        let before = store.committed().unwrap();
+        let name = u8::try_from(before.height.get() + 1).unwrap();
+        let hashes: Vec<[u8; 32]> = transactions.iter().map(|one| one.hash()).collect();
+        let execution = commit(&mut store, name, transactions);
+        let (root, place) =
+            (ListRoot::new(execution.roots.receipts), execution.delta.place().unwrap());
+        assert_eq!(place.content, ListRoot::of(&hashes));
+        let header = store.block(before.height.next()).unwrap().header;
+        assert_eq!(place.verify(&header, root), Ok(()));
+        let elsewhere = [
+            Header { height: header.height.next(), ..header },
+            Header { parent: BlockId::new([9; 32]), ..header },
+        ];
+        for other in elsewhere {
+            assert_eq!(place.verify(&other, root), Err(ProofError::Root));
+        }
+        let mut other = place.clone();
+        other.content = ListRoot::of(&[[1; 32]]);
+        assert_eq!(other.verify(&header, root), Err(ProofError::Root));
+    }
 }

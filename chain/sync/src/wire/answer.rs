@@ -41,7 +41,7 @@ pub enum Payload<C> {
     /// Blocks, in the order of their heights.
     Blocks(Vec<BlockItem<C>>),
     /// A certified block without its transactions.
-    Anchor(SnapshotBlock<Attestation<C>>),
+    Anchor(Box<SnapshotBlock<Attestation<C>>>),
     /// A range of a state.
     Range(StateRange),
     /// What leads to the next epoch.

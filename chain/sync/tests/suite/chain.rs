@@ -19,7 +19,7 @@ use prefinal_protocol::{ChainId, EpochId, Slot, Value};
 use prefinal_state::transfers::{
     AccountId, Action, Amount, Candidates, Nonce, SignedTransfer, Transfer, Transfers, genesis_rows,
 };
-use prefinal_state::{Genesis, StateStore, StoredTransaction};
+use prefinal_state::{Genesis, ProvenPlace, StateStore, StoredTransaction};
 use prefinal_sync::{Attestation, BlockNames, HashedNames};
 use redb::backends::InMemoryBackend;
 use redb::{Builder, StorageBackend};
@@ -44,6 +44,8 @@ const SLOTS: u64 = 3;
 pub(crate) struct Chain {
     pub(crate) store: TestStore,
     pub(crate) endings: BTreeMap<EpochId, EpochEnding>,
+    /// The places of the blocks, from the first one on.
+    pub(crate) places: Vec<ProvenPlace>,
     /// Of the first epoch.
     trust: StakeVerifier,
     pub(crate) genesis: Genesis,
@@ -163,9 +165,10 @@ fn make() -> Chain {
     }
     let genesis = Genesis { block: BlockId::new([0; 32]), rows };
     let mut store = open(InMemoryBackend::new(), &genesis);
-    let mut endings = BTreeMap::new();
+    let (mut endings, mut places) = (BTreeMap::new(), Vec::new());
     for height in 1..=TIP {
-        let attested = commit(&mut store, height);
+        let (attested, place) = commit(&mut store, height);
+        places.push(place);
         // The next committee was announced long before the epoch ends.
         let (here, next) = (epoch(height), epoch(height) + 1);
         if next <= 2 && !endings.contains_key(&EpochId::new(here)) {
@@ -177,10 +180,10 @@ fn make() -> Chain {
     }
     let waypoint = Waypoint { chain: CHAIN, epoch: row(0) };
     let trust = StakeVerifier::new(&waypoint, &members(0)).unwrap();
-    Chain { store, endings, trust, genesis }
+    Chain { store, endings, places, trust, genesis }
 }
 
-fn commit(store: &mut TestStore, height: u64) -> CertifiedBlock<Cert> {
+fn commit(store: &mut TestStore, height: u64) -> (CertifiedBlock<Cert>, ProvenPlace) {
     let parent = store.committed().unwrap().block;
     let slot = Slot::new(SLOTS * height);
     let mut header = Header { id: parent, parent, height: Height::new(height), slot };
@@ -201,15 +204,12 @@ fn commit(store: &mut TestStore, height: u64) -> CertifiedBlock<Cert> {
     let execution: Execution<Transfers> = EXECUTOR.seal(draft, &block).unwrap();
     let (roots, epoch) = (execution.roots, EpochId::new(epoch(height)));
     let certificate = certify(&header, roots, epoch.get());
-    let attestation = Attestation { epoch, certificate, content, randomness };
+    let attestation = Attestation { epoch, certificate, content, place: None, randomness };
     store.write_certified(&block, &execution, &attestation).unwrap();
-    CertifiedBlock {
-        epoch,
-        slot,
-        value: Value::new(header.id.to_bytes()),
-        roots,
-        certificate: attestation.certificate,
-    }
+    let value = Value::new(header.id.to_bytes());
+    let certificate = attestation.certificate;
+    let certified = CertifiedBlock { epoch, slot, value, roots, certificate };
+    (certified, execution.delta.place().unwrap())
 }
 
 impl Chain {

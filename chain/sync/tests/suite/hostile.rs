@@ -233,7 +233,8 @@ fn a_false_value_of_a_slot() {
         send(request, &payload)
     });
     assert_eq!(missing, Fault::NoRandomness);
-    let other = caught(Replay::Execute, None, |_, request, mut payload| {
+    // Who applies deltas does not need it, but gives it on.
+    let other = caught_replaying(|_, request, mut payload| {
         if let Payload::Blocks(items) = &mut payload {
             for item in items.iter_mut().filter(|item| item.header.height.get() == DRAW) {
                 item.attestation.randomness = Some(item.attestation.certificate.signature);
@@ -241,7 +242,27 @@ fn a_false_value_of_a_slot() {
         }
         send(request, &payload)
     });
-    assert!(matches!(other, Fault::Randomness(_)), "{other:?}");
+    for fault in other {
+        assert!(matches!(fault, Fault::Randomness(_)), "{fault:?}");
+    }
+}
+
+/// What is stored is compared with the chain, block by block.
+#[test]
+fn a_value_that_no_transaction_reads_is_not_kept() {
+    let lie: Lie = |_, request, mut payload| {
+        if let Payload::Blocks(items) = &mut payload {
+            for item in items.iter_mut().filter(|item| item.header.height.get() != DRAW) {
+                item.attestation.randomness = Some(item.attestation.certificate.signature);
+            }
+        }
+        send(request, &payload)
+    };
+    for replay in [Replay::Execute, Replay::Deltas] {
+        let mut world = World::new(config(replay), vec![TestPeer::lying(lie)]);
+        world.run(8, 200);
+        assert!(world.tip() >= 8 && world.banned().is_empty(), "{:?}", world.banned);
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod chain;
 mod crash;
 mod hostile;
 mod modes;
+mod places;
 mod serve;
 mod wire;
 mod world;

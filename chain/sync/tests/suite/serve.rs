@@ -1,13 +1,17 @@
 //! Servers: what they allow for, and what they do once for many.
 use prefinal_execution::Height;
+use prefinal_light::EpochEnding;
 use prefinal_protocol::EpochId;
-use prefinal_state::proof::KeyRange;
+use prefinal_state::proof::{KeyRange, StateRange};
+use prefinal_state::{BlockDelta, RangeLimits, StateError};
 use prefinal_sync::wire::{
-    ANSWER_HEAD, Ask, BlockAsk, Compression, Payload, RangeAsk, Request, RequestId,
+    ANSWER_HEAD, Ask, BlockAsk, Compression, Payload, RangeAsk, Request, RequestId, Summary,
 };
-use prefinal_sync::{ServeError, Server, ServerLimits, StoreSource};
+use prefinal_sync::{
+    ServeError, Server, ServerLimits, Source, SourceAnchor, SourceBlock, StoreSource,
+};
 
-use crate::chain::{Cert, TIP, TestStore, chain};
+use crate::chain::{Cert, DRAW, TIP, TestStore, chain};
 
 fn source() -> StoreSource<'static, TestStore> {
     let chain = chain();
@@ -127,5 +131,65 @@ fn a_message_that_is_no_request_is_refused() {
     for bytes in others {
         let refused = server.answer(&source(), &bytes);
         assert!(matches!(refused, Err(ServeError::Wire(_))), "{bytes:?}");
+    }
+}
+
+/// Who executes needs the value that a block reads, who applies deltas does not.
+#[test]
+fn a_block_without_the_value_that_it_reads_is_for_those_that_apply_its_delta() {
+    let (mut server, height) = (Server::new(ServerLimits::default()), Height::new(DRAW));
+    let mut ask = |deltas| {
+        let ask = BlockAsk { first: height, count: 1, deltas, bytes: 1 << 20 };
+        let message = request(1, Ask::Blocks(ask), Compression::None);
+        let bytes = server.answer(&Stripped, &message).unwrap();
+        heights(&Payload::decode(&bytes[ANSWER_HEAD..]).unwrap())
+    };
+    assert_eq!(ask(true), [DRAW]);
+    assert!(ask(false).is_empty());
+}
+
+/// As [`source`], without values.
+struct Stripped;
+
+impl Source for Stripped {
+    type Certificate = Cert;
+    type Error = StateError;
+
+    fn summary(&self) -> Result<Summary, StateError> {
+        source().summary()
+    }
+
+    fn block(&self, height: Height) -> Result<Option<SourceBlock<Self>>, StateError> {
+        let mut found = source().block(height)?;
+        if let Some(block) = &mut found {
+            assert!(source().is_executable(block));
+            block.certificate.randomness = None;
+        }
+        Ok(found)
+    }
+
+    fn is_executable(&self, block: &SourceBlock<Self>) -> bool {
+        source().is_executable(block)
+    }
+
+    fn delta(&self, height: Height) -> Result<Option<BlockDelta>, StateError> {
+        source().delta(height)
+    }
+
+    fn anchor(&self, height: Height) -> Result<Option<SourceAnchor<Self>>, StateError> {
+        source().anchor(height)
+    }
+
+    fn range(
+        &self,
+        height: Height,
+        keys: KeyRange,
+        limits: RangeLimits,
+    ) -> Result<Option<StateRange>, StateError> {
+        source().range(height, keys, limits)
+    }
+
+    fn ending(&self, epoch: EpochId) -> Result<Option<EpochEnding>, StateError> {
+        source().ending(epoch)
     }
 }

@@ -26,7 +26,7 @@ fn payloads() -> Vec<Payload<Cert>> {
     vec![
         Payload::Absent,
         Payload::Blocks(vec![item.clone(), prefinal_sync::wire::BlockItem { delta: None, ..item }]),
-        Payload::Anchor(source.anchor(Height::new(6)).unwrap().unwrap()),
+        Payload::Anchor(Box::new(source.anchor(Height::new(6)).unwrap().unwrap())),
         Payload::Range(source.range(Height::new(6), KeyRange::ALL, limits).unwrap().unwrap()),
         Payload::Ending(Box::new(source.ending(EpochId::new(0)).unwrap().unwrap())),
     ]

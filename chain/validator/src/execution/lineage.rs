@@ -13,9 +13,6 @@ use prefinal_protocol::{Slot, Value};
 /// Proposals that wait for their parents. Those that find no place are executed when they are ordered.
 const PROPOSALS: usize = 64;
 
-/// The name of the block before the first one that is executed.
-pub const GENESIS: BlockId = BlockId::new([0; 32]);
-
 /// An engine's block with its place in the chain.
 pub(super) struct PlacedBlock {
     pub(super) header: Header,
@@ -42,11 +39,12 @@ pub(super) struct Lineage {
 }
 
 impl Lineage {
-    pub(super) const fn new() -> Self {
+    /// `genesis` names the block before the first one that is executed.
+    pub(super) const fn new(genesis: BlockId) -> Self {
         let (height, slot) = (Height::GENESIS, Slot::new(0));
         Self {
             first: None,
-            last: Header { id: GENESIS, parent: GENESIS, height, slot },
+            last: Header { id: genesis, parent: genesis, height, slot },
             ordered: slot,
             waiting: BTreeMap::new(),
             known: BTreeMap::new(),
@@ -56,7 +54,7 @@ impl Lineage {
 
     /// The place of a block that was proposed or ordered.
     pub(super) fn header(&self, name: Value) -> Option<Header> {
-        self.known.get(&name).filter(|header| header.id != GENESIS).copied()
+        self.known.get(&name).filter(|header| header.height != Height::GENESIS).copied()
     }
 
     /// Whether no block was ordered in this slot or a later one.

@@ -36,13 +36,12 @@ use prefinal_crypto_core::certificate::{Certificate, Electorate, ElectorateError
 use prefinal_crypto_core::context::Context;
 use prefinal_engine::{Block, Quorum};
 use prefinal_execution::{
-    Certified, Committed, Config, ExecuteJob, ExecuteVerdict, Executor, Header, Height, Past,
-    Pipeline, Randomness, Recovered, Refusal, StartError, Stop, Store, StoreJob, StoreVerdict,
-    Vote,
+    BlockId, Certified, Committed, Config, ExecuteJob, ExecuteVerdict, Executor, Header, Height,
+    Past, Pipeline, Randomness, Recovered, Refusal, StartError, Stop, Store, StoreJob,
+    StoreVerdict, Vote,
 };
 use prefinal_protocol::{Instant, Machine, Slot, Value, View};
 
-pub use self::lineage::GENESIS;
 use self::lineage::{Lineage, PlacedBlock};
 use crate::application::{ChainApplication, Effect, Input, Output};
 use crate::extra::electorate;
@@ -154,6 +153,8 @@ pub struct Workers<St: Store> {
 
 /// What is left from the process before.
 pub struct PastBlocks<X: Executor> {
+    /// The name of the store's genesis.
+    pub genesis: BlockId,
     /// What the store holds.
     pub recovered: Recovered<X>,
     /// All records, oldest first.
@@ -208,7 +209,7 @@ pub struct PipelineHost<St: Store<Certificate = StateCertificate>> {
 
 impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
     /// The host of a pipeline for this committee, which continues where store and records end. The genesis of
-    /// the store is named [`GENESIS`]. `decode` reads a transaction behind its [`MARK`]; `None` if it is none.
+    /// the store has the name that `past` says. `decode` reads a transaction behind its [`MARK`]; `None` if it is none.
     ///
     /// # Errors
     /// If the members cannot certify, or the pipeline refuses configuration, store or records.
@@ -226,6 +227,7 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
                 record => others.push(record),
             }
         }
+        let lineage = Lineage::new(past.genesis);
         let past = Past { recovered: past.recovered, records: own };
         let mut host = Self {
             context: setup.context,
@@ -233,7 +235,7 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
             decode,
             pipeline: Pipeline::new(config, past)?,
             window: config.limits.window,
-            lineage: Lineage::new(),
+            lineage,
             readers: BTreeMap::new(),
             past: Vec::new(),
             certificates: BTreeMap::new(),

@@ -12,14 +12,13 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::certificate::{Certificate, StateStatement};
 use prefinal_engine::{Block, Quorum};
 use prefinal_execution::{
-    Committed, Config, Execution, Executor, Header, Height, Limits, OptimisticBlock, Part,
+    BlockId, Committed, Config, Execution, Executor, Header, Height, Limits, OptimisticBlock, Part,
     Randomness, Recovered, Role, Roots, Store, Switches, Transaction,
 };
 use prefinal_protocol::{Instant, Output, Slot, Value, View};
 use prefinal_validator::application::{ChainApplication, Effect, Input};
 use prefinal_validator::execution::{
-    BlockEvent, GENESIS, PastBlocks, PipelineHost, PipelineJob, Record, StateCertificate, Workers,
-    marked,
+    BlockEvent, PastBlocks, PipelineHost, PipelineJob, Record, StateCertificate, Workers, marked,
 };
 use prefinal_validator::extra::electorate;
 use prefinal_validator::setup::{Algorithm, Identity, Plan, Setup, found};
@@ -27,6 +26,8 @@ use prefinal_weighted_rounding::{Ratio, Stake};
 
 /// A transaction of one byte. From this one on it reads the value of the slot.
 const READS: u8 = 0x80;
+
+const GENESIS: BlockId = BlockId::new([0; 32]);
 
 /// A byte that is no transaction.
 const JUNK: u8 = 0xff;
@@ -216,7 +217,7 @@ impl Seat {
         let limits = Limits { window, ..Limits::default() };
         let config = Config { role: Role::Validator, switches, limits };
         let recovered = disk.clone().recover().unwrap();
-        let past = PastBlocks { recovered, records: records.clone() };
+        let past = PastBlocks { genesis: GENESIS, recovered, records: records.clone() };
         let host = PipelineHost::new(&SETUP, Quorum::BYZANTINE, config, past, decode).unwrap();
         let workers = Workers { executor: Arc::new(Sum), store: Arc::new(Mutex::new(disk)) };
         let (jobs, said) = (VecDeque::new(), Vec::new());

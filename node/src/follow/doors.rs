@@ -1,0 +1,52 @@
+//! What a node that follows serves: the doors of a devnet, for what it has.
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use prefinal_light::LightObject;
+use prefinal_protocol::ChainId;
+use prefinal_state::StateError;
+use serde_json::{Value as Json, json};
+
+use super::begin::Trusted;
+use crate::execution::{self, AttestedStates, Library, NamedExecutor, SubmitError, lock};
+use crate::http::sync::{self, Librarian};
+use crate::http::transactions::{self, Ledger};
+
+/// What is known of accounts. Transactions are a validator's.
+struct Reader<X> {
+    chain: ChainId,
+    states: Arc<Mutex<AttestedStates<X>>>,
+}
+
+impl<X: NamedExecutor> Ledger for Reader<X> {
+    fn most_bytes(&self) -> usize {
+        X::MOST_BYTES
+    }
+
+    fn submit(&self, _: &[u8]) -> Result<[u8; 32], SubmitError> {
+        Err(SubmitError::ReadOnly)
+    }
+
+    fn transaction(&self, _: &[u8; 32]) -> Result<Option<Json>, StateError> {
+        Ok(None)
+    }
+
+    fn account(&self, name: &[u8]) -> Result<Option<Json>, StateError> {
+        execution::account(&lock(&self.states), self.chain, name)
+    }
+}
+
+/// The routes.
+pub(super) fn routes<X: NamedExecutor>(
+    trusted: &Trusted,
+    states: Arc<Mutex<AttestedStates<X>>>,
+    library: Arc<Library<X, AttestedStates<X>>>,
+) -> Router {
+    let begin = json!({
+        "waypoint": hex::encode(trusted.waypoint.to_wire()),
+        "members": hex::encode(trusted.members.to_wire()),
+    });
+    let reader: Arc<dyn Ledger> = Arc::new(Reader { chain: trusted.waypoint.chain, states });
+    let library: Arc<dyn Librarian> = library;
+    transactions::routes(reader, begin).merge(sync::routes(library))
+}

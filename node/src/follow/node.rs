@@ -1,0 +1,244 @@
+//! Runs a [`Follower`] in real time: its messages over HTTP, its jobs on the pool, its records on the disk.
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use prefinal_execution::{Height, Store};
+use prefinal_lab::Failure;
+use prefinal_light::{EpochEnding, StakeVerifier};
+use prefinal_protocol::{Instant, Machine, Output};
+use prefinal_sync::{
+    CertifiedPlaces, Effect, Follower, Input, Misconduct, Past, PeerId, StopReason,
+};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant as Clock, MissedTickBehavior, interval_at, sleep_until};
+
+use super::begin::Trusted;
+use super::client::{Client, PeerUrl};
+use super::home::Home;
+use super::report::{Report, Standing};
+use super::{Options, doors};
+use crate::execution::{AttestedStates, Library, NamedExecutor, lock, states};
+use crate::http::Server;
+use crate::interrupt::Interrupts;
+use crate::output;
+
+/// Between two lines of progress.
+const SHOWN: Duration = Duration::from_secs(1);
+
+/// Where and for whom it follows.
+pub(super) struct Site<'a> {
+    pub(super) options: &'a Options,
+    pub(super) home: Home,
+    pub(super) clients: Vec<Client>,
+    pub(super) trusted: Trusted,
+    pub(super) interrupts: Interrupts,
+}
+
+type InputOf<X> = Input<X, StakeVerifier>;
+type EffectOf<X> = Effect<X, StakeVerifier, CertifiedPlaces>;
+
+struct Node<X: NamedExecutor> {
+    follower: Follower<X, StakeVerifier, CertifiedPlaces>,
+    executor: Arc<X>,
+    states: Arc<Mutex<AttestedStates<X>>>,
+    library: Arc<Library<X, AttestedStates<X>>>,
+    clients: Vec<Arc<Client>>,
+    inputs: UnboundedSender<InputOf<X>>,
+    home: Home,
+    endings: Vec<EpochEnding>,
+    report: Report,
+    mode: &'static str,
+    start: Clock,
+    /// Why the last peer was banned.
+    banned: Option<String>,
+    stopped: Option<StopReason>,
+}
+
+/// Follows until it is interrupted, or there.
+pub(super) async fn run<X: NamedExecutor>(site: Site<'_>) -> Result<(), Failure> {
+    let Site { options, home, clients, trusted, mut interrupts } = site;
+    let (inputs, inbox) = unbounded_channel();
+    let mut node = Node::<X>::open(options, home, clients, &trusted, inputs)?;
+    if let Some(address) = options.http {
+        let (states, library) = (Arc::clone(&node.states), Arc::clone(&node.library));
+        let routes = doors::routes(&trusted, states, library);
+        let server = Server::open_routes(address, routes, &options.limits).await?;
+        let address = server.address().map_err(Failure::bad_input)?;
+        node.report.note(&format!("http://{address}/ serves what it has, for others to follow"));
+        tokio::spawn(server.run());
+    }
+    let ended = tokio::select! {
+        ended = node.live(inbox, options.to.map(Height::new)) => ended,
+        () = interrupts.next() => {
+            node.report.finish();
+            say!("interrupted");
+            Ok(())
+        }
+    };
+    node.report.finish();
+    ended?;
+    let committed = node.follower.committed();
+    let root = hex::encode(committed.roots.state);
+    say!("height {}, verified; state {root}", committed.height.get());
+    Ok(())
+}
+
+impl<X: NamedExecutor> Node<X> {
+    fn open(
+        options: &Options,
+        home: Home,
+        clients: Vec<Client>,
+        trusted: &Trusted,
+        inputs: UnboundedSender<InputOf<X>>,
+    ) -> Result<Self, Failure> {
+        let file = home.state();
+        let failed = |error| output::named(&file, error);
+        let states = states::<X>(&file, &trusted.genesis()).map_err(failed)?;
+        let committed = states.committed().map_err(failed)?;
+        let past = Past::of(&states).map_err(failed)?;
+        let (mut trust, endings) = (trusted.verifier()?, home.endings()?);
+        past.advance(&mut trust, &endings).map_err(Failure::bad_input)?;
+        let states = Arc::new(Mutex::new(states));
+        let library = Arc::new(Library::of_follower(Arc::clone(&states), &trusted.beginning));
+        endings.iter().for_each(|ending| library.add_ending(ending.clone()));
+        let (height, place) = (committed.height.get(), home.path().display());
+        say!("{}: kept in {place}, from height {height} on", X::NAME);
+        Ok(Self {
+            follower: Follower::new(options.mode.config(trusted)?, trust, CertifiedPlaces, past),
+            executor: Arc::new(X::new(trusted.waypoint.chain)),
+            states,
+            library,
+            clients: clients.into_iter().map(Arc::new).collect(),
+            inputs,
+            home,
+            endings,
+            report: Report::new(height),
+            mode: options.mode.as_str(),
+            start: Clock::now(),
+            banned: None,
+            stopped: None,
+        })
+    }
+
+    async fn live(
+        &mut self,
+        mut inbox: UnboundedReceiver<InputOf<X>>,
+        to: Option<Height>,
+    ) -> Result<(), Failure> {
+        for (number, _) in (0..).zip(&self.clients) {
+            self.follower.handle(self.now(), Input::Connected(PeerId::new(number)));
+        }
+        let mut ticks = interval_at(Clock::now() + SHOWN, SHOWN);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            self.carry_out()?;
+            if let Some(reason) = &self.stopped {
+                return Err(Failure::Disagreement(reason.to_string()));
+            }
+            if self.follower.scores().next().is_none() {
+                let last = self.banned.take().unwrap_or_default();
+                return Err(Failure::Disagreement(format!(
+                    "every peer is banned, the last: {last}; if the one that the home began with has lied, begin \
+                     again with another --home and other peers"
+                )));
+            }
+            let is_there = to.is_some_and(|to| self.follower.committed().height >= to);
+            if is_there || output::is_closed() {
+                return Ok(());
+            }
+            let deadline = self.deadline();
+            tokio::select! {
+                Some(input) = inbox.recv() => self.follower.handle(self.now(), input),
+                () = sleep_until(deadline) => self.follower.handle(self.now(), Input::Tick),
+                _ = ticks.tick() => self.show(),
+            }
+        }
+    }
+
+    fn now(&self) -> Instant {
+        Instant::at(self.start.elapsed())
+    }
+
+    fn deadline(&self) -> Clock {
+        let rest = self.follower.wake_at().map(|at| at.since_start());
+        self.start + rest.unwrap_or_else(|| self.start.elapsed().saturating_add(SHOWN))
+    }
+
+    fn carry_out(&mut self) -> Result<(), Failure> {
+        while let Some(output) = self.follower.poll() {
+            match output {
+                // It is durable before anything that follows.
+                Output::Keep(ending) | Output::Note(ending) => {
+                    self.endings.push(ending.clone());
+                    self.home.keep(&self.endings)?;
+                    self.library.add_ending(ending);
+                }
+                Output::Do(effect) => self.act(effect),
+            }
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, effect: EffectOf<X>) {
+        match effect {
+            Effect::Send { peer, bytes } => self.send(peer, bytes),
+            Effect::Check(job) => self.work(move || Input::Checked(job.run())),
+            Effect::Execute(job) => {
+                let executor = Arc::clone(&self.executor);
+                self.work(move || Input::Executed(job.run(&executor)));
+            }
+            Effect::Store(job) => {
+                let states = Arc::clone(&self.states);
+                self.work(move || Input::Stored(job.run(&mut lock(&states))));
+            }
+            Effect::Ban(misconduct) => self.ban(&misconduct),
+            Effect::Committed(_) => {}
+            Effect::Stopped(reason) => self.stopped = Some(reason),
+        }
+    }
+
+    /// Hands a job to a thread.
+    fn work(&self, job: impl FnOnce() -> InputOf<X> + Send + 'static) {
+        let inputs = self.inputs.clone();
+        // When nobody listens any more, nobody needs the verdict.
+        drop(spawn_blocking(move || drop(inputs.send(job()))));
+    }
+
+    fn client(&self, peer: PeerId) -> Option<&Arc<Client>> {
+        self.clients.get(usize::try_from(peer.get()).ok()?)
+    }
+
+    /// An answer that does not come is late, and costs the peer its score.
+    fn send(&self, peer: PeerId, bytes: Vec<u8>) {
+        let Some(client) = self.client(peer).map(Arc::clone) else { return };
+        let (inputs, most) = (self.inputs.clone(), self.follower.longest());
+        tokio::spawn(async move {
+            if let Ok(bytes) = client.post("/sync", bytes, most).await {
+                drop(inputs.send(Input::Received { peer, bytes }));
+            }
+        });
+    }
+
+    fn ban(&mut self, misconduct: &Misconduct) {
+        let url = self.client(misconduct.peer).map(|client| client.url().to_string());
+        let line = format!("{} is banned: {}", url.unwrap_or_default(), misconduct.fault);
+        self.report.note(&line);
+        self.banned = Some(line);
+    }
+
+    fn show(&mut self) {
+        let Self { follower, clients, library, report, .. } = self;
+        let url = |peer: PeerId| Some(clients.get(usize::try_from(peer.get()).ok()?)?.url());
+        let peers = follower.scores().filter_map(|(peer, score)| Some((url(peer)?, score)));
+        let peers: Vec<(&PeerUrl, _)> = peers.collect();
+        let summaries = || peers.iter().filter_map(|(_, score)| score.summary.as_ref());
+        let tip = summaries().filter_map(|summary| summary.blocks).map(|all| all.last.get()).max();
+        if let Some(hops) = summaries().map(|summary| summary.hops).min() {
+            library.set_hops(hops.saturating_add(1));
+        }
+        let mode = if follower.is_restoring() { "fetching a state" } else { self.mode };
+        let height = follower.committed().height.get();
+        report.show(&Standing { height, tip, mode, peers });
+    }
+}

@@ -1,0 +1,126 @@
+//! How a node that follows gets on: a bar in a terminal, lines once a second elsewhere.
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use prefinal_sync::PeerScore;
+use tokio::time::Instant;
+
+use super::client::PeerUrl;
+
+/// Versions a second are those of this span.
+const SPAN: Duration = Duration::from_secs(5);
+
+/// Where it is.
+pub(super) struct Standing<'a> {
+    pub(super) height: u64,
+    /// The highest block that a peer says it has.
+    pub(super) tip: Option<u64>,
+    pub(super) mode: &'static str,
+    pub(super) peers: Vec<(&'a PeerUrl, &'a PeerScore)>,
+}
+
+/// Shows it.
+pub(super) struct Report {
+    bar: Option<ProgressBar>,
+    past: VecDeque<(Instant, u64)>,
+}
+
+impl Report {
+    pub(super) fn new(height: u64) -> Self {
+        let is_terminal = io::stdout().is_terminal() && io::stderr().is_terminal();
+        let bar = is_terminal.then(|| {
+            let style = ProgressStyle::with_template("{bar:20} {wide_msg}");
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+            ProgressBar::new(1).with_style(style.progress_chars("=> "))
+        });
+        Self { bar, past: VecDeque::from([(Instant::now(), height)]) }
+    }
+
+    pub(super) fn show(&mut self, standing: &Standing<'_>) {
+        let line = self.line(Instant::now(), standing);
+        match &self.bar {
+            Some(bar) => {
+                bar.set_length(standing.tip.unwrap_or(standing.height).max(1));
+                bar.set_position(standing.height);
+                bar.set_message(line);
+            }
+            None => say!("{line}"),
+        }
+    }
+
+    /// Something that is not gone with the next second.
+    pub(super) fn note(&self, what: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| say!("{what}")),
+            None => say!("{what}"),
+        }
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.iter().for_each(ProgressBar::finish_and_clear);
+    }
+
+    fn line(&mut self, now: Instant, standing: &Standing<'_>) -> String {
+        let Standing { height, tip, mode, peers } = standing;
+        self.past.push_back((now, *height));
+        while self.past.len() > 2
+            && self.past.get(1).is_some_and(|(at, _)| now.duration_since(*at) >= SPAN)
+        {
+            self.past.pop_front();
+        }
+        let rate = self.past.front().map_or(0, |(at, before)| {
+            let span = u64::try_from(now.duration_since(*at).as_millis()).unwrap_or(u64::MAX);
+            let versions = height.saturating_sub(*before).saturating_mul(1000);
+            versions.saturating_add(span / 2).checked_div(span).unwrap_or(0)
+        });
+        let behind = match tip {
+            Some(tip) if tip <= height => "at the tip".to_owned(),
+            Some(tip) => format!("{} behind", tip.saturating_sub(*height)),
+            None => "no peer has said where the tip is".to_owned(),
+        };
+        let peers: Vec<String> = peers.iter().map(|(url, score)| peer(url, score)).collect();
+        let peers = if peers.is_empty() { "no peers".to_owned() } else { peers.join(", ") };
+        format!("height {height}, {behind}, {rate} versions/s, {mode}; {peers}")
+    }
+}
+
+fn peer(url: &PeerUrl, score: &PeerScore) -> String {
+    let failures = match score.failures {
+        0 => String::new(),
+        failures => format!(", {failures} failures"),
+    };
+    match &score.summary {
+        None => format!("{url} silent{failures}"),
+        Some(_) => format!("{url} {} ms{failures}", score.latency.as_millis()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_fast_and_how_far() {
+        let url: PeerUrl = "http://127.0.0.1:1".parse().unwrap();
+        let latency = Duration::from_millis(12);
+        let score = PeerScore { summary: None, latency, failures: 2, outstanding: 0 };
+        let start = Instant::now();
+        let past = VecDeque::from([(start, 100)]);
+        let mut report = Report { bar: None, past };
+        let mut line = |seconds, height, tip| {
+            let standing = Standing { height, tip, mode: "deltas", peers: vec![(&url, &score)] };
+            report.line(start + Duration::from_secs(seconds), &standing)
+        };
+        assert_eq!(
+            line(2, 300, Some(340)),
+            "height 300, 40 behind, 100 versions/s, deltas; http://127.0.0.1:1 silent, 2 failures"
+        );
+        assert!(line(3, 340, Some(340)).starts_with("height 340, at the tip, 80 versions/s"));
+        // What was long ago does not count.
+        line(20, 340, None);
+        assert!(line(21, 341, None).contains(", 0 versions/s"));
+    }
+}
