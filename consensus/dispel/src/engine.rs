@@ -1,0 +1,675 @@
+//! The machine: stages side by side, reported in their order.
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use core::time::Duration;
+use prefinal_engine::{Member, Pace};
+use prefinal_protocol::{Context, Instant, Machine, Party, Recipient, Slot, Value, View};
+use prefinal_weighted_rounding::Stake;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::batch::{Batch, BatchId, MAX_TRANSACTIONS, StageOutcome, Transaction, value_of};
+use crate::message::{Message, Step};
+use crate::pool::{Ordered, Pool, SubmitError};
+use crate::quorum::{ConfigError, Replicas};
+use crate::records::Record;
+use crate::stage::Stage;
+
+/// Stages behind the last reported one in which this party still takes part, and outcomes in one answer.
+const LINGER: u64 = 12;
+/// Stages whose outcomes and batches are kept for peers, and whose transactions are not ordered again.
+const RETAINED: u64 = 256;
+/// Votes on one proposer in one message: more are in no step that an honest party takes.
+const MAX_VOTES_EACH: usize = 64;
+/// Batches that a peer is given within the patience.
+const MAX_SERVED: u32 = 64;
+
+/// Configuration that an engine is started with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The chain and the epoch of its committee.
+    pub context: Context,
+    /// The member that this engine belongs to.
+    pub me: Party,
+    /// The members' stakes. The position in the list is the [`Party`].
+    pub stakes: Vec<Stake>,
+    /// How long the coordinator of a second round is waited for; that of a later one so much longer each. Also how
+    /// long nothing may go on before peers are asked what was missed.
+    pub timeout: Duration,
+    /// When the next stage may begin.
+    pub pace: Pace,
+    /// How long proposers are waited for whose batches come later than those of a strong quorum.
+    pub patience: Duration,
+    /// Limit of a batch, in bytes.
+    pub max_batch_bytes: usize,
+    /// Stages that may be open at a time: what the memory holds.
+    pub max_stages: u64,
+    /// What says that the network has room for a stage.
+    pub idleness: Idleness,
+}
+
+/// What says that the network has room for another stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Idleness {
+    /// This party's batch of the last stage is delivered, so it has left the interface.
+    #[default]
+    Delivered,
+    /// The driver says so, once for each stage: [`Input::Idle`].
+    Told,
+}
+
+impl Config {
+    /// A configuration for this committee with a timeout of a second, a patience of a tenth of it, and eight stages of
+    /// a megabyte each.
+    #[must_use]
+    pub fn new(context: Context, me: Party, stakes: Vec<Stake>) -> Self {
+        Self {
+            context,
+            me,
+            stakes,
+            timeout: Duration::from_secs(1),
+            pace: Pace::NONE,
+            patience: Duration::from_millis(100),
+            max_batch_bytes: 1 << 20,
+            max_stages: 8,
+            idleness: Idleness::Delivered,
+        }
+    }
+
+    /// As [`Config::new`], from what every engine is started with. Links authenticate members, so keys are not needed.
+    #[must_use]
+    pub fn of<K>(config: ::prefinal_engine::Config<K>) -> Self {
+        let ::prefinal_engine::Config { context, me, members, timeout, pace, max_block_bytes } =
+            config;
+        let stakes: Vec<Stake> = members.iter().map(|Member { stake, .. }| *stake).collect();
+        // A block has a batch of each member.
+        let max_batch_bytes = max_block_bytes.checked_div(stakes.len()).unwrap_or(0);
+        let patience = timeout / 10;
+        Self { timeout, pace, patience, max_batch_bytes, ..Self::new(context, me, stakes) }
+    }
+}
+
+/// What the driver tells the engine.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Start working. Inputs before it are ignored, except submitted transactions.
+    Start,
+    /// A peer has sent a message.
+    Received {
+        /// The sender, as the link knows it.
+        from: Party,
+        /// The message that the peer has sent.
+        message: Message,
+    },
+    /// A transaction that should be put into a block.
+    Submit(Transaction),
+    /// The network has room for another stage; see [`Idleness::Told`].
+    Idle,
+    /// The memory holds so many stages from now on.
+    Room(u64),
+    /// The time of [`Machine::wake_at`] has come.
+    Tick,
+}
+
+/// A block in the order: its name, and its transactions without repetitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The value that was decided.
+    pub value: Value,
+    /// The transactions that were not ordered before.
+    pub transactions: Vec<Arc<[u8]>>,
+}
+
+/// A fault of a peer. Nothing is signed, so nobody else can be shown it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It said two things of which it may say one.
+    #[error("contradicts itself in {0}")]
+    Contradiction(Slot),
+    /// Its batch is larger than batches may be.
+    #[error("sent a batch in {0} that is too large")]
+    LargeBatch(Slot),
+    /// A message says more than an honest party has to say, or speaks of somebody who is no member.
+    #[error("sent a message of {0} that no honest party sends")]
+    Malformed(Slot),
+}
+
+/// What the engine wants done, except for its records.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Send this message to a peer, or to all.
+    Send {
+        /// One party, or all others.
+        to: Recipient<Party>,
+        /// The message to send.
+        message: Message,
+    },
+    /// This party's next vote is the last that it takes to decide the stage so.
+    Prefinalized {
+        /// The stage, attempt 0.
+        view: View,
+        /// The value of the block.
+        value: Value,
+    },
+    /// The stage is final with this block. Every stage is reported, in ascending order.
+    Finalized {
+        /// The stage that is final.
+        slot: Slot,
+        /// Its block; without transactions if nobody had any.
+        block: Block,
+    },
+    /// A peer did wrong.
+    Accuse {
+        /// The peer.
+        party: Party,
+        /// What it did.
+        fault: Fault,
+    },
+    /// A transaction was not taken.
+    Refused(SubmitError),
+}
+
+/// What the engine wants done, in this order.
+pub type Output = prefinal_protocol::Output<Record, Effect>;
+
+/// A stage that is over.
+#[derive(Debug)]
+struct Past {
+    outcome: StageOutcome,
+    batches: BTreeMap<BatchId, Batch>,
+}
+
+/// The engine of one party. See the [crate's head](crate).
+#[derive(Debug)]
+pub struct Dispel {
+    committee: Replicas,
+    context: [u8; 32],
+    config: Config,
+    stages: BTreeMap<Slot, Stage>,
+    /// The first stage that is not reported.
+    next: Slot,
+    /// The last stage in which this party has proposed, and when it did.
+    opened: Slot,
+    opened_at: Instant,
+    is_idle: bool,
+    past: BTreeMap<Slot, Past>,
+    /// What peers say of stages that are over there.
+    claims: BTreeMap<Slot, BTreeMap<Party, StageOutcome>>,
+    pool: Pool,
+    ordered: Ordered,
+    /// When peers are asked what was missed, if nothing goes on before.
+    ask_at: Instant,
+    answered: BTreeMap<Party, Instant>,
+    served: BTreeMap<Party, (Instant, u32)>,
+    accused: BTreeMap<Party, Slot>,
+    started: bool,
+    /// What was due by then is done.
+    now: Instant,
+    outputs: VecDeque<Output>,
+}
+
+impl Dispel {
+    /// An engine that continues where its records end.
+    ///
+    /// # Errors
+    /// If the members are no committee, this party is none of them, or the records are another engine's.
+    pub fn new(config: Config, records: Vec<Record>) -> Result<Self, ConfigError> {
+        let committee = Replicas::new(&config.stakes)?;
+        if config.me.index() >= committee.size() {
+            return Err(ConfigError::NotAMember { party: config.me });
+        }
+        let mut engine = Self {
+            context: context_of(&config),
+            committee,
+            stages: BTreeMap::new(),
+            next: Slot::new(1),
+            opened: Slot::new(0),
+            opened_at: Instant::START,
+            is_idle: false,
+            past: BTreeMap::new(),
+            claims: BTreeMap::new(),
+            pool: Pool::new(config.max_batch_bytes),
+            ordered: Ordered::default(),
+            ask_at: Instant::START,
+            answered: BTreeMap::new(),
+            served: BTreeMap::new(),
+            accused: BTreeMap::new(),
+            started: false,
+            now: Instant::START,
+            outputs: VecDeque::new(),
+            config,
+        };
+        engine.restore(records)?;
+        Ok(engine)
+    }
+
+    /// The value-independent hash of the committee, on which batches and blocks are named.
+    #[must_use]
+    pub const fn context(&self) -> &[u8; 32] {
+        &self.context
+    }
+
+    fn restore(&mut self, records: Vec<Record>) -> Result<(), ConfigError> {
+        let me = self.config.me;
+        for record in records {
+            match record {
+                Record::Stored { stage, proposer, batch } => {
+                    if proposer.index() >= self.committee.size() {
+                        return Err(ConfigError::OtherRecords);
+                    }
+                    let id = batch.id(&self.context, stage, proposer);
+                    if proposer == me {
+                        self.pool.fly(stage, batch.clone());
+                        self.opened = self.opened.max(stage);
+                    }
+                    let open = self.stage(stage);
+                    open.is_proposed |= proposer == me;
+                    if open.outcome.is_none() {
+                        open.receive_batch(proposer, id, batch);
+                    } else {
+                        open.receive_answer(proposer, id, batch);
+                    }
+                }
+                Record::Said { stage, steps } => {
+                    self.stage(stage);
+                    if let Some(open) = self.stages.get_mut(&stage) {
+                        open.restore(&self.committee, me, &steps);
+                    }
+                }
+                Record::Decided { stage, outcome } => self.stage(stage).outcome = Some(outcome),
+                Record::Finalized(stage) => {
+                    if stage != self.next || self.take_block(stage).is_none() {
+                        return Err(ConfigError::OtherRecords);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn stage(&mut self, number: Slot) -> &mut Stage {
+        let (committee, me, timeout) = (&self.committee, self.config.me, self.config.timeout);
+        self.stages.entry(number).or_insert_with(|| Stage::new(committee, me, timeout))
+    }
+
+    fn keep(&mut self, record: Record) {
+        self.outputs.push_back(Output::Keep(record));
+    }
+
+    fn effect(&mut self, effect: Effect) {
+        self.outputs.push_back(Output::Do(effect));
+    }
+
+    fn send(&mut self, to: Recipient<Party>, message: Message) {
+        self.effect(Effect::Send { to, message });
+    }
+
+    fn accuse(&mut self, party: Party, stage: Slot, fault: Fault) {
+        if self.accused.insert(party, stage) != Some(stage) {
+            self.effect(Effect::Accuse { party, fault });
+        }
+    }
+
+    /// Stages of which votes are taken: those behind were reported, those ahead would take memory.
+    fn takes(&self, stage: Slot) -> bool {
+        let (first, ahead) = (self.next.get().saturating_sub(LINGER), self.config.max_stages);
+        let last = self.next.get().saturating_add(ahead.saturating_mul(2));
+        stage.get() > 0 && (first..last).contains(&stage.get())
+    }
+
+    fn start(&mut self, now: Instant) {
+        if std::mem::replace(&mut self.started, true) {
+            return;
+        }
+        self.opened_at = now;
+        let open: Vec<Slot> = self.stages.keys().copied().collect();
+        for stage in open {
+            self.repeat(stage, Recipient::All);
+        }
+        self.ask(now);
+    }
+
+    /// Says again what this party said in a stage.
+    fn repeat(&mut self, stage: Slot, to: Recipient<Party>) {
+        let Some(open) = self.stages.get(&stage) else { return };
+        let own = open.batch_of(&self.context, stage, self.config.me).cloned();
+        let steps = open.all_said();
+        if let Some(batch) = own.filter(|_| open.is_proposed) {
+            self.send(to, Message::Batch { stage, batch });
+        }
+        if !steps.is_empty() {
+            self.send(to, Message::Votes { stage, steps });
+        }
+    }
+
+    fn ask(&mut self, now: Instant) {
+        self.ask_at = now + self.config.timeout;
+        self.send(Recipient::All, Message::Status { next: self.next });
+    }
+
+    fn receive(&mut self, now: Instant, from: Party, message: Message) {
+        if from.index() >= self.committee.size() || from == self.config.me {
+            return;
+        }
+        match message {
+            Message::Batch { stage, batch } => self.receive_batch(stage, from, batch),
+            Message::Votes { stage, steps } => self.receive_votes(from, stage, &steps),
+            Message::Request { stage, proposer } => self.serve(now, from, stage, proposer),
+            Message::Answer { stage, proposer, batch } => {
+                let id = batch.id(&self.context, stage, proposer);
+                let record = Record::Stored { stage, proposer, batch: batch.clone() };
+                let open = self.stages.get_mut(&stage);
+                if open.is_some_and(|open| open.receive_answer(proposer, id, batch)) {
+                    self.keep(record);
+                }
+            }
+            Message::Status { next } => self.answer(now, from, next),
+            Message::Decided { stage, outcome } => self.claim(from, stage, outcome),
+        }
+    }
+
+    fn receive_batch(&mut self, stage: Slot, from: Party, batch: Batch) {
+        if !self.takes(stage) {
+            return;
+        }
+        let is_large = batch.encoded_len() > self.config.max_batch_bytes.max(4)
+            || batch.transactions.len() > MAX_TRANSACTIONS;
+        if is_large {
+            return self.accuse(from, stage, Fault::LargeBatch(stage));
+        }
+        let id = batch.id(&self.context, stage, from);
+        if !self.stage(stage).awaits(from) {
+            return;
+        }
+        self.keep(Record::Stored { stage, proposer: from, batch: batch.clone() });
+        let committee = &self.committee;
+        if let Some(open) = self.stages.get_mut(&stage) {
+            open.receive_batch(from, id, batch);
+            open.supporters.insert(committee, from);
+        }
+    }
+
+    fn receive_votes(&mut self, from: Party, stage: Slot, steps: &[Step]) {
+        if !self.takes(stage) {
+            return;
+        }
+        let votes: Vec<_> = steps.iter().flat_map(Step::votes).collect();
+        let size = self.committee.size();
+        let strange = votes.iter().any(|(proposer, _)| proposer.index() >= size);
+        if strange || votes.len() > size.saturating_mul(MAX_VOTES_EACH) {
+            return self.accuse(from, stage, Fault::Malformed(stage));
+        }
+        self.stage(stage);
+        let (committee, Some(open)) = (&self.committee, self.stages.get_mut(&stage)) else {
+            return;
+        };
+        let mut contradicts = false;
+        for vote in votes {
+            contradicts |= open.receive_vote(committee, from, vote).is_err();
+        }
+        if contradicts {
+            self.accuse(from, stage, Fault::Contradiction(stage));
+        }
+    }
+
+    /// Gives a peer a batch that it lacks.
+    fn serve(&mut self, now: Instant, to: Party, stage: Slot, proposer: Party) {
+        let (since, count) = self.served.entry(to).or_insert((now, 0));
+        if now.since(*since) > self.config.timeout {
+            (*since, *count) = (now, 0);
+        }
+        if *count >= MAX_SERVED {
+            return;
+        }
+        *count = count.saturating_add(1);
+        let open = self.stages.get(&stage);
+        let here = open.and_then(|open| open.batch_of(&self.context, stage, proposer));
+        let past = || {
+            let past = self.past.get(&stage)?;
+            let (_, id) = past.outcome.iter().find(|(one, _)| *one == proposer)?;
+            past.batches.get(id)
+        };
+        if let Some(batch) = here.or_else(past).cloned() {
+            self.send(Recipient::One(to), Message::Answer { stage, proposer, batch });
+        }
+    }
+
+    /// Tells a peer what it has missed: outcomes of stages that are over, and what was said in others.
+    fn answer(&mut self, now: Instant, to: Party, next: Slot) {
+        let last = self.answered.get(&to);
+        if last.is_some_and(|last| now.since(*last) < self.config.timeout / 2) {
+            return;
+        }
+        self.answered.insert(to, now);
+        let first = next.max(Slot::new(1));
+        let last = first.get().saturating_add(LINGER).min(self.next.get());
+        for stage in (first.get()..last).map(Slot::new) {
+            let outcome = self.past.get(&stage).map(|past| &past.outcome);
+            let outcome = outcome.or_else(|| self.stages.get(&stage)?.outcome.as_ref()).cloned();
+            if let Some(outcome) = outcome {
+                self.send(Recipient::One(to), Message::Decided { stage, outcome });
+            }
+        }
+        let open: Vec<Slot> =
+            self.stages.range(next.max(self.next)..).map(|(stage, _)| *stage).collect();
+        for stage in open {
+            self.repeat(stage, Recipient::One(to));
+        }
+    }
+
+    /// A peer says what was decided. A weak quorum that says so is believed.
+    fn claim(&mut self, from: Party, stage: Slot, outcome: StageOutcome) {
+        let window = self.next.get()..self.next.get().saturating_add(LINGER);
+        let size = self.committee.size();
+        let is_sorted = outcome.is_sorted_by(|(one, _), (other, _)| one < other);
+        let are_members = outcome.iter().all(|(proposer, _)| proposer.index() < size);
+        if !window.contains(&stage.get()) || !is_sorted || !are_members {
+            return;
+        }
+        let claims = self.claims.entry(stage).or_default();
+        claims.insert(from, outcome.clone());
+        let same = claims.iter().filter(|(_, other)| **other == outcome);
+        let claimers: Vec<Party> = same.map(|(party, _)| *party).collect();
+        let stakes = claimers.iter().map(|party| self.committee.stake(*party));
+        let is_believed = self.committee.is_weak(stakes.fold(0, u128::saturating_add));
+        let open = self.stage(stage);
+        if is_believed && open.outcome.is_none() {
+            open.outcome = Some(outcome.clone());
+            self.keep(Record::Decided { stage, outcome: outcome.clone() });
+        }
+        // Who says so has its batches too.
+        let open = self.stage(stage);
+        if open.outcome.as_ref() == Some(&outcome) {
+            open.claimers = claimers;
+        }
+    }
+
+    /// Everything that follows from what is here.
+    fn progress(&mut self, now: Instant) {
+        if !self.started {
+            return;
+        }
+        loop {
+            self.advance(now);
+            let before = (self.next, self.opened);
+            self.report(now);
+            self.open(now);
+            if (self.next, self.opened) == before {
+                break;
+            }
+        }
+        self.fetch(now);
+        if now >= self.ask_at {
+            self.ask(now);
+        }
+    }
+
+    fn advance(&mut self, now: Instant) {
+        let numbers: Vec<Slot> = self.stages.keys().copied().collect();
+        for stage in numbers {
+            let Some(open) = self.stages.get_mut(&stage) else { continue };
+            let steps = open.advance(&self.committee, now, self.config.patience);
+            let value = open.prefinalized(&self.committee, &self.context, stage);
+            let value =
+                value.filter(|_| !std::mem::replace(&mut open.is_prefinalized, value.is_some()));
+            if !steps.is_empty() {
+                self.keep(Record::Said { stage, steps: steps.clone() });
+            }
+            if let Some(value) = value {
+                self.effect(Effect::Prefinalized { view: View::new(stage, 0), value });
+            }
+            if !steps.is_empty() {
+                self.send(Recipient::All, Message::Votes { stage, steps });
+            }
+            let open = self.stages.get_mut(&stage).filter(|open| open.outcome.is_none());
+            if let Some(open) = open
+                && let Some(outcome) = open.decide(&self.committee)
+            {
+                open.outcome = Some(outcome.clone());
+                self.keep(Record::Decided { stage, outcome });
+            }
+        }
+    }
+
+    /// The block of the next stage, if it is decided and all its batches are here. The stage is over then.
+    fn take_block(&mut self, stage: Slot) -> Option<Block> {
+        let open = self.stages.get(&stage)?;
+        let outcome = open.outcome.clone()?;
+        if open.missing().next().is_some() {
+            return None;
+        }
+        let value = value_of(&self.context, stage, &outcome);
+        let mut transactions = Vec::new();
+        for batch in outcome.iter().filter_map(|(_, id)| open.batch(*id)) {
+            let new = batch.transactions.iter().filter(|one| self.ordered.insert(stage, one));
+            transactions.extend(new.map(Transaction::share));
+        }
+        self.next = stage.next();
+        self.opened = self.opened.max(stage);
+        self.claims.remove(&stage);
+        self.ordered.forget_below(Slot::new(self.next.get().saturating_sub(RETAINED)));
+        self.pool.landed(stage, &self.ordered);
+        self.pool.drop_ordered(&self.ordered);
+        let lingering = Slot::new(self.next.get().saturating_sub(LINGER));
+        while let Some(first) = self.stages.first_entry().filter(|first| *first.key() < lingering) {
+            let (number, stage) = first.remove_entry();
+            if let Some(outcome) = stage.outcome.clone() {
+                self.past.insert(number, Past { outcome, batches: stage.into_batches() });
+            }
+        }
+        let retained = Slot::new(self.next.get().saturating_sub(RETAINED));
+        self.past = self.past.split_off(&retained);
+        Some(Block { value, transactions })
+    }
+
+    fn report(&mut self, now: Instant) {
+        while let Some(block) = self.take_block(self.next) {
+            let slot = Slot::new(self.next.get().saturating_sub(1));
+            self.effect(Effect::Finalized { slot, block });
+            self.outputs.push_back(Output::Note(Record::Finalized(slot)));
+            self.ask_at = now + self.config.timeout;
+        }
+    }
+
+    /// Proposes in stages that a weak quorum has begun, and in another one if there is room.
+    fn open(&mut self, now: Instant) {
+        loop {
+            let stage = self.opened.next();
+            let begun = self.stages.get(&stage).map_or(0, |open| open.supporters.stake());
+            if !self.committee.is_weak(begun) && !self.may_open(now) {
+                return;
+            }
+            self.is_idle = false;
+            (self.opened, self.opened_at) = (stage, now);
+            if self.stage(stage).outcome.is_some() {
+                continue;
+            }
+            let batch = self.pool.take(stage);
+            let me = self.config.me;
+            let id = batch.id(&self.context, stage, me);
+            self.keep(Record::Stored { stage, proposer: me, batch: batch.clone() });
+            let open = self.stage(stage);
+            open.is_proposed = true;
+            open.receive_batch(me, id, batch.clone());
+            self.send(Recipient::All, Message::Batch { stage, batch });
+        }
+    }
+
+    fn may_open(&self, now: Instant) -> bool {
+        let open = self.opened.next().get().saturating_sub(self.next.get());
+        let stage = self.opened.next();
+        let last = self.stages.get(&self.opened);
+        let is_idle = match self.config.idleness {
+            Idleness::Delivered => {
+                last.is_none_or(|last| last.has_delivered(&self.committee, self.config.me))
+                    || self.opened < self.next
+            }
+            Idleness::Told => self.is_idle,
+        };
+        open < self.config.max_stages.max(1) && is_idle && now >= self.opens_at(stage)
+    }
+
+    fn opens_at(&self, stage: Slot) -> Instant {
+        self.config.pace.proposes_at(self.opened_at, stage.get())
+    }
+
+    fn fetch(&mut self, now: Instant) {
+        let (me, again) = (self.config.me, self.config.timeout / 2);
+        let mut requests = Vec::new();
+        for (stage, open) in &mut self.stages {
+            let asks = open.ask(now, again).into_iter().filter(|(holder, _)| *holder != me);
+            requests.extend(asks.map(|(holder, proposer)| (holder, *stage, proposer)));
+        }
+        for (holder, stage, proposer) in requests {
+            self.send(Recipient::One(holder), Message::Request { stage, proposer });
+        }
+    }
+}
+
+impl Machine for Dispel {
+    type Input = Input;
+    type Record = Record;
+    type Effect = Effect;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        self.now = now;
+        match input {
+            Input::Start => self.start(now),
+            Input::Received { from, message } if self.started => self.receive(now, from, message),
+            Input::Received { .. } | Input::Tick => {}
+            Input::Submit(transaction) => {
+                if let Err(refusal) = self.pool.submit(&self.ordered, transaction) {
+                    self.effect(Effect::Refused(refusal));
+                }
+            }
+            Input::Idle => self.is_idle = true,
+            Input::Room(stages) => self.config.max_stages = stages,
+        }
+        self.progress(now);
+    }
+
+    fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        if !self.started {
+            return None;
+        }
+        let opens = self.opens_at(self.opened.next());
+        let stages = self.stages.values().flat_map(Stage::wakes_at);
+        stages.chain([opens, self.ask_at]).filter(|at| *at > self.now).min()
+    }
+}
+
+fn context_of(config: &Config) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(b"prefinal/dispel/v1/committee");
+    hash.update(config.context.to_bytes());
+    for stake in &config.stakes {
+        hash.update(stake.get().to_be_bytes());
+    }
+    hash.finalize().into()
+}
