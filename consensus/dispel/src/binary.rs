@@ -64,10 +64,6 @@ impl Bits {
     const fn is_within(self, other: Self) -> bool {
         (!self.zero || other.zero) && (!self.one || other.one)
     }
-
-    const fn union(self, other: Self) -> Self {
-        Self { zero: self.zero || other.zero, one: self.one || other.one }
-    }
 }
 
 /// What a party says in a binary consensus.
@@ -161,10 +157,6 @@ impl Binary {
 
     pub(crate) const fn decided(&self) -> Option<bool> {
         self.decided
-    }
-
-    pub(crate) const fn is_proposed(&self) -> bool {
-        self.round > 0
     }
 
     /// Proposes a bit, once.

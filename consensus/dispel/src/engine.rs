@@ -510,6 +510,9 @@ impl Dispel {
         let numbers: Vec<Slot> = self.stages.keys().copied().collect();
         for stage in numbers {
             let Some(open) = self.stages.get_mut(&stage) else { continue };
+            if !open.is_due(now) {
+                continue;
+            }
             let steps = open.advance(&self.committee, now, self.config.patience);
             let value = open.prefinalized(&self.committee, &self.context, stage);
             let value =

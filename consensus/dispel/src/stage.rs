@@ -39,6 +39,8 @@ pub(crate) struct Stage {
     wants: BTreeMap<Party, Want>,
     /// When proposers whose batches are not here are left out.
     waits_until: Option<Instant>,
+    /// When there is something to do by itself: at once after something has come.
+    due: Option<Instant>,
 }
 
 impl Stage {
@@ -55,6 +57,7 @@ impl Stage {
             claimers: Vec::new(),
             wants: BTreeMap::new(),
             waits_until: None,
+            due: Some(Instant::START),
         }
     }
 
@@ -68,6 +71,7 @@ impl Stage {
         if let Some(broadcast) = self.broadcasts.get_mut(proposer.index()) {
             broadcast.received(id);
             self.batches.insert(id, batch);
+            self.due = Some(Instant::START);
         }
     }
 
@@ -92,6 +96,7 @@ impl Stage {
         (proposer, vote): (Party, Vote),
     ) -> Result<(), Contradicted> {
         self.supporters.insert(committee, from);
+        self.due = Some(Instant::START);
         let at = proposer.index();
         match (vote, self.broadcasts.get_mut(at), self.bits.get_mut(at)) {
             (Vote::Batch(vote), Some(broadcast), _) => broadcast.receive(committee, from, vote),
@@ -114,6 +119,11 @@ impl Stage {
         }
     }
 
+    /// Whether something has come, or its time has.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+
     /// What this party says by now.
     pub(crate) fn advance(
         &mut self,
@@ -122,7 +132,8 @@ impl Stage {
         patience: Duration,
     ) -> Vec<Step> {
         if self.outcome.is_some() && self.said.is_empty() {
-            // Others told it: nobody waits for this party.
+            // Others have told the outcome: nobody waits for this party.
+            self.due = None;
             return Vec::new();
         }
         let (mut said, mut delivered) = (Vec::new(), Supporters::default());
@@ -146,6 +157,8 @@ impl Stage {
             said.extend(votes.map(|vote| (proposer, vote)));
         }
         self.said.extend(said.iter().copied());
+        let bits = self.bits.iter().filter_map(Binary::wake_at);
+        self.due = bits.chain(self.waits_until).filter(|at| *at > now).min();
         Step::group(said)
     }
 
@@ -239,9 +252,8 @@ impl Stage {
 
     /// When something is due by itself; what is over may be among it.
     pub(crate) fn wakes_at(&self) -> impl Iterator<Item = Instant> {
-        let bits = self.bits.iter().filter_map(Binary::wake_at);
         let wants = self.wants.values().filter_map(|want| want.next);
-        bits.chain(wants).chain(self.waits_until)
+        wants.chain(self.due)
     }
 
     pub(crate) fn into_batches(self) -> BTreeMap<BatchId, Batch> {
