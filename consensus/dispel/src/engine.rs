@@ -387,7 +387,7 @@ impl Dispel {
         let committee = &self.committee;
         if let Some(open) = self.stages.get_mut(&stage) {
             open.receive_batch(from, id, batch);
-            open.supporters.insert(committee, from);
+            open.begun.insert(committee, from);
         }
     }
 
@@ -576,12 +576,14 @@ impl Dispel {
         }
     }
 
-    /// Proposes in stages that a weak quorum has begun, and in another one if there is room.
+    /// Proposes in stages that others have begun, and in another one if the network is idle, as long as there is
+    /// room. A stage that a weak quorum has begun is joined in any case.
     fn open(&mut self, now: Instant) {
         loop {
             let stage = self.opened.next();
-            let begun = self.stages.get(&stage).map_or(0, |open| open.supporters.stake());
-            if !self.committee.is_weak(begun) && !self.may_open(now) {
+            let begun = self.stages.get(&stage).map_or(0, |open| open.begun.stake());
+            let joins = begun > 0 && self.has_room(now);
+            if !self.committee.is_weak(begun) && !joins && !(self.is_idle() && self.has_room(now)) {
                 return;
             }
             self.is_idle = false;
@@ -600,18 +602,20 @@ impl Dispel {
         }
     }
 
-    fn may_open(&self, now: Instant) -> bool {
-        let open = self.opened.next().get().saturating_sub(self.next.get());
+    fn has_room(&self, now: Instant) -> bool {
         let stage = self.opened.next();
-        let last = self.stages.get(&self.opened);
-        let is_idle = match self.config.idleness {
+        let open = stage.get().saturating_sub(self.next.get());
+        open < self.config.max_stages.max(1) && now >= self.opens_at(stage)
+    }
+
+    fn is_idle(&self) -> bool {
+        match self.config.idleness {
             Idleness::Delivered => {
+                let last = self.stages.get(&self.opened).filter(|_| self.opened >= self.next);
                 last.is_none_or(|last| last.has_delivered(&self.committee, self.config.me))
-                    || self.opened < self.next
             }
             Idleness::Told => self.is_idle,
-        };
-        open < self.config.max_stages.max(1) && is_idle && now >= self.opens_at(stage)
+        }
     }
 
     fn opens_at(&self, stage: Slot) -> Instant {

@@ -61,6 +61,8 @@ mod pool;
 mod quorum;
 mod records;
 mod stage;
+#[cfg(test)]
+mod tests;
 
 pub use batch::{Batch, BatchId, MAX_TRANSACTIONS, StageOutcome, Transaction};
 pub use engine::{Block, Config, Dispel, Effect, Fault, Idleness, Input, Output};

@@ -6,7 +6,7 @@ use prefinal_protocol::{Instant, Party, Slot, Value};
 
 use crate::batch::{Batch, BatchId, StageOutcome, value_of};
 use crate::binary::{Binary, BitVote, Contradicted};
-use crate::broadcast::Broadcast;
+use crate::broadcast::{BatchVote, Broadcast};
 use crate::message::{Step, Vote};
 use crate::quorum::{Replicas, Supporters};
 
@@ -27,8 +27,8 @@ pub(crate) struct Stage {
     batches: BTreeMap<BatchId, Batch>,
     /// Everything that this party has said, for peers that missed it.
     said: Vec<(Party, Vote)>,
-    /// Parties that have said something.
-    pub(crate) supporters: Supporters,
+    /// Parties that have begun it: those that have proposed a batch.
+    pub(crate) begun: Supporters,
     /// Whether this party's batch was proposed.
     pub(crate) is_proposed: bool,
     /// Whether this party has announced its last vote.
@@ -50,7 +50,7 @@ impl Stage {
             bits: committee.members().map(|proposer| Binary::new(me, proposer, timeout)).collect(),
             batches: BTreeMap::new(),
             said: Vec::new(),
-            supporters: Supporters::default(),
+            begun: Supporters::default(),
             is_proposed: false,
             is_prefinalized: false,
             outcome: None,
@@ -95,8 +95,10 @@ impl Stage {
         from: Party,
         (proposer, vote): (Party, Vote),
     ) -> Result<(), Contradicted> {
-        self.supporters.insert(committee, from);
         self.due = Some(Instant::START);
+        if from == proposer && matches!(vote, Vote::Batch(BatchVote::Echo(_))) {
+            self.begun.insert(committee, from);
+        }
         let at = proposer.index();
         match (vote, self.broadcasts.get_mut(at), self.bits.get_mut(at)) {
             (Vote::Batch(vote), Some(broadcast), _) => broadcast.receive(committee, from, vote),
