@@ -471,6 +471,73 @@ mod tests {
         assert_eq!(decided[..3], [Some(true); 3]);
     }
 
+    /// Says something else to everybody, in every round, at any time.
+    #[test]
+    fn a_liar_splits_nobody_and_delays_nobody_for_ever() {
+        let mut both = [0; 2];
+        for seed in 0..300_u64 {
+            let mut dice = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            let mut draw = || {
+                dice ^= dice << 13;
+                dice ^= dice >> 7;
+                dice ^= dice << 17;
+                dice
+            };
+            let mut parties = Parties::new(4);
+            for at in 0..3 {
+                parties.parties[at].propose(seed >> at & 1 == 1);
+                parties.advance(at);
+            }
+            for round in 1..8 {
+                for to in 0..3 {
+                    let bits = Bits { zero: draw() % 3 > 0, one: draw() % 3 > 0 };
+                    let set = BitVote::Auxiliary { round, bits };
+                    let estimate = BitVote::Estimate { round, bit: draw() % 2 == 0, own: true };
+                    let coordinate = BitVote::Coordinate { round, bit: draw() % 2 == 0 };
+                    for vote in [set, estimate, coordinate] {
+                        parties.queue.push_back((to, Party::new(3), vote));
+                    }
+                }
+            }
+            let decided = parties.run(seed, &[3]);
+            let bit = decided[0].unwrap();
+            assert_eq!(decided[..3], [Some(bit); 3], "{seed}");
+            let told =
+                parties.parties[..3].iter().filter_map(|one| one.prefinalized(&parties.committee));
+            assert!(told.into_iter().all(|told| told == bit), "{seed}");
+            both[usize::from(bit)] += 1;
+        }
+        assert!(both.iter().all(|count| *count > 30), "{both:?}");
+    }
+
+    #[test]
+    fn rounds_far_ahead_take_no_memory() {
+        let mut parties = Parties::new(4);
+        let one = &mut parties.parties[0];
+        for round in [0, 6, 7, u32::MAX] {
+            let vote = BitVote::Estimate { round, bit: true, own: true };
+            one.receive(&parties.committee, Party::new(1), vote).unwrap();
+        }
+        assert!(one.rounds.is_empty());
+        let vote = BitVote::Estimate { round: 5, bit: true, own: true };
+        one.receive(&parties.committee, Party::new(1), vote).unwrap();
+        assert_eq!(one.rounds.len(), 1);
+    }
+
+    #[test]
+    fn only_the_coordinator_coordinates() {
+        let mut parties = Parties::new(4);
+        let one = &mut parties.parties[0];
+        let vote = |bit| BitVote::Coordinate { round: 1, bit };
+        for other in [0, 2, 3] {
+            one.receive(&parties.committee, Party::new(other), vote(true)).unwrap();
+        }
+        assert_eq!(one.rounds[&1].coordinated, None);
+        one.receive(&parties.committee, Party::new(1), vote(true)).unwrap();
+        assert_eq!(one.rounds[&1].coordinated, Some(true));
+        assert_eq!(one.receive(&parties.committee, Party::new(1), vote(false)), Err(Contradicted));
+    }
+
     #[test]
     fn two_own_estimates_or_sets_of_a_party_contradict() {
         let mut parties = Parties::new(4);

@@ -136,6 +136,18 @@ pub enum Fault {
     Malformed(Slot),
 }
 
+impl Fault {
+    /// The fault's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Contradiction(_) => "contradiction",
+            Self::LargeBatch(_) => "too-long",
+            Self::Malformed(_) => "malformed-message",
+        }
+    }
+}
+
 /// What the engine wants done, except for its records.
 #[derive(Clone, Debug)]
 pub enum Effect {

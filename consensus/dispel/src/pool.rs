@@ -26,9 +26,9 @@ impl SubmitError {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::TooLarge => "too-large",
-            Self::Busy => "busy",
-            Self::Known => "known-transaction",
+            Self::TooLarge => "too-long",
+            Self::Busy => "queue-full",
+            Self::Known => "transaction-waits",
         }
     }
 }

@@ -46,7 +46,7 @@ impl ConfigError {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Size { .. } => "committee-size",
+            Self::Size { .. } => "too-many-parties",
             Self::NoStake => "no-stake",
             Self::TooMuchStake => "stake-overflow",
             Self::NotAMember { .. } => "not-a-member",

@@ -8,11 +8,11 @@ use prefinal_protocol::{
 use prefinal_weighted_rounding::Stake;
 
 use crate::batch::{Batch, BatchId, StageOutcome, Transaction, value_of};
-use crate::binary::{BitVote, Bits};
+use crate::binary::{Binary, BitVote, Bits};
 use crate::broadcast::BatchVote;
 use crate::engine::{Block, Config, Dispel, Effect, Fault, Idleness, Input, Output};
 use crate::message::{Message, Step, Vote};
-use crate::quorum::ConfigError;
+use crate::quorum::{ConfigError, Replicas};
 use crate::records::Record;
 
 const CONTEXT: Context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
@@ -323,6 +323,10 @@ fn stages_far_ahead_take_no_memory() {
         net.say(1, 0, Message::Batch { stage: slot(stage), batch: batch(&[1]) });
     }
     net.say(1, 0, Message::Batch { stage: slot(0), batch: batch(&[1]) });
+    let ready = Vote::Batch(BatchVote::Ready(BatchId::new([1; 32])));
+    for stage in [0, 17, u64::MAX] {
+        (1..4).for_each(|from| net.votes(from, 0, stage, &[(0, ready)]));
+    }
     assert!(net.records.is_empty());
     net.say(1, 0, Message::Batch { stage: slot(16), batch: batch(&[1]) });
     assert_eq!(net.records[&party(0)].len(), 2, "the batch and its echo");
@@ -390,8 +394,11 @@ fn records_of_another_committee_are_refused() {
     assert_eq!(Dispel::new(more, records).unwrap_err(), ConfigError::OtherRecords);
     let stored = Record::Stored { stage: slot(1), proposer: party(9), batch: Batch::default() };
     assert_eq!(Dispel::new(config(0), vec![stored]).unwrap_err(), ConfigError::OtherRecords);
-    let gap = vec![Record::Finalized(slot(2))];
+    let decided = |stage| Record::Decided { stage: slot(stage), outcome: Vec::new() };
+    let gap = vec![decided(1), decided(2), Record::Finalized(slot(2))];
     assert_eq!(Dispel::new(config(0), gap).unwrap_err(), ConfigError::OtherRecords);
+    let open = vec![Record::Finalized(slot(1))];
+    assert_eq!(Dispel::new(config(0), open).unwrap_err(), ConfigError::OtherRecords);
 }
 
 #[test]
@@ -433,4 +440,30 @@ fn split_bits_release_nothing() {
     let decided: BTreeSet<Value> = net.blocks.values().flatten().map(|block| block.value).collect();
     assert_eq!(decided.len(), 1);
     assert!(told.is_subset(&decided), "{told:?} {decided:?}");
+}
+
+/// All honest parties estimate one, and the faulty one says that it has zeros.
+#[test]
+fn a_bit_that_is_justified_nowhere_moves_nobody() {
+    let committee = Replicas::new(&[Stake::new(1); 4]).unwrap();
+    let mut one = Binary::new(party(0), party(0), SECOND);
+    one.propose(true);
+    let mut said = one.advance(&committee, Instant::START);
+    for round in [1, 2] {
+        for from in [1, 2] {
+            let vote = BitVote::Estimate { round, bit: true, own: true };
+            one.receive(&committee, party(from), vote).unwrap();
+        }
+        for (from, bit) in [(1, true), (3, false)] {
+            let vote = BitVote::Auxiliary { round, bits: Bits::only(bit) };
+            one.receive(&committee, party(from), vote).unwrap();
+        }
+        said.extend(one.advance(&committee, Instant::at(SECOND * 100)));
+    }
+    let beyond = |vote: &&BitVote| matches!(vote, BitVote::Estimate { round: 2.., own: true, .. });
+    assert_eq!(
+        said.iter().find(beyond),
+        None,
+        "the first round has two sets that count, not three"
+    );
 }
