@@ -5,6 +5,7 @@ use ::prefinal_engine::{Block, Effect, Engine, Input, Launch, Output, PastVotes,
 use prefinal_protocol::{Instant, Machine};
 
 use crate::batch::Transaction;
+use crate::config::Config;
 use crate::engine::{self as own, Dispel};
 use crate::message::Message;
 use crate::quorum::ConfigError;
@@ -21,7 +22,7 @@ impl Launch for Dispel {
         (): (),
         records: Vec<Record>,
     ) -> Result<(Self, PastVotes), ConfigError> {
-        Ok((Self::new(own::Config::of(config), records)?, PastVotes::default()))
+        Ok((Self::new(Config::of(config), records)?, PastVotes::default()))
     }
 }
 

@@ -2,93 +2,21 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use core::time::Duration;
-use prefinal_engine::{Member, Pace};
-use prefinal_protocol::{Context, Instant, Machine, Party, Recipient, Slot, Value, View};
-use prefinal_weighted_rounding::Stake;
-use sha2::{Digest, Sha256};
+use prefinal_protocol::{Instant, Machine, Party, Recipient, Slot, Value, View};
 use thiserror::Error;
 
-use crate::batch::{Batch, BatchId, MAX_TRANSACTIONS, StageOutcome, Transaction, value_of};
-use crate::message::{Message, Step};
+use crate::batch::{Batch, BatchId, StageOutcome, Transaction, value_of};
+use crate::config::{Config, Idleness, context_of};
+use crate::message::Message;
 use crate::pool::{Ordered, Pool, SubmitError};
 use crate::quorum::{ConfigError, Replicas};
 use crate::records::Record;
 use crate::stage::Stage;
 
 /// Stages behind the last reported one in which this party still takes part, and outcomes in one answer.
-const LINGER: u64 = 12;
+pub(crate) const LINGER: u64 = 12;
 /// Stages whose outcomes and batches are kept for peers, and whose transactions are not ordered again.
 const RETAINED: u64 = 256;
-/// Votes on one proposer in one message: more are in no step that an honest party takes.
-const MAX_VOTES_EACH: usize = 64;
-/// Batches that a peer is given within the patience.
-const MAX_SERVED: u32 = 64;
-
-/// Configuration that an engine is started with.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The chain and the epoch of its committee.
-    pub context: Context,
-    /// The member that this engine belongs to.
-    pub me: Party,
-    /// The members' stakes. The position in the list is the [`Party`].
-    pub stakes: Vec<Stake>,
-    /// How long the coordinator of a second round is waited for; that of a later one so much longer each. Also how
-    /// long nothing may go on before peers are asked what was missed.
-    pub timeout: Duration,
-    /// When the next stage may begin.
-    pub pace: Pace,
-    /// How long proposers are waited for whose batches come later than those of a strong quorum.
-    pub patience: Duration,
-    /// Limit of a batch, in bytes.
-    pub max_batch_bytes: usize,
-    /// Stages that may be open at a time: what the memory holds.
-    pub max_stages: u64,
-    /// What says that the network has room for a stage.
-    pub idleness: Idleness,
-}
-
-/// What says that the network has room for another stage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Idleness {
-    /// This party's batch of the last stage is delivered, so it has left the interface.
-    #[default]
-    Delivered,
-    /// The driver says so, once for each stage: [`Input::Idle`].
-    Told,
-}
-
-impl Config {
-    /// A configuration for this committee with a timeout of a second, a patience of a tenth of it, and eight stages of
-    /// a megabyte each.
-    #[must_use]
-    pub fn new(context: Context, me: Party, stakes: Vec<Stake>) -> Self {
-        Self {
-            context,
-            me,
-            stakes,
-            timeout: Duration::from_secs(1),
-            pace: Pace::NONE,
-            patience: Duration::from_millis(100),
-            max_batch_bytes: 1 << 20,
-            max_stages: 8,
-            idleness: Idleness::Delivered,
-        }
-    }
-
-    /// As [`Config::new`], from what every engine is started with. Links authenticate members, so keys are not needed.
-    #[must_use]
-    pub fn of<K>(config: ::prefinal_engine::Config<K>) -> Self {
-        let ::prefinal_engine::Config { context, me, members, timeout, pace, max_block_bytes } =
-            config;
-        let stakes: Vec<Stake> = members.iter().map(|Member { stake, .. }| *stake).collect();
-        // A block has a batch of each member.
-        let max_batch_bytes = max_block_bytes.checked_div(stakes.len()).unwrap_or(0);
-        let patience = timeout / 10;
-        Self { timeout, pace, patience, max_batch_bytes, ..Self::new(context, me, stakes) }
-    }
-}
 
 /// What the driver tells the engine.
 #[derive(Clone, Debug)]
@@ -188,33 +116,33 @@ pub type Output = prefinal_protocol::Output<Record, Effect>;
 
 /// A stage that is over.
 #[derive(Debug)]
-struct Past {
-    outcome: StageOutcome,
-    batches: BTreeMap<BatchId, Batch>,
+pub(crate) struct Past {
+    pub(crate) outcome: StageOutcome,
+    pub(crate) batches: BTreeMap<BatchId, Batch>,
 }
 
 /// The engine of one party. See the [crate's head](crate).
 #[derive(Debug)]
 pub struct Dispel {
-    committee: Replicas,
-    context: [u8; 32],
-    config: Config,
-    stages: BTreeMap<Slot, Stage>,
+    pub(crate) committee: Replicas,
+    pub(crate) context: [u8; 32],
+    pub(crate) config: Config,
+    pub(crate) stages: BTreeMap<Slot, Stage>,
     /// The first stage that is not reported.
-    next: Slot,
+    pub(crate) next: Slot,
     /// The last stage in which this party has proposed, and when it did.
     opened: Slot,
     opened_at: Instant,
     is_idle: bool,
-    past: BTreeMap<Slot, Past>,
+    pub(crate) past: BTreeMap<Slot, Past>,
     /// What peers say of stages that are over there.
-    claims: BTreeMap<Slot, BTreeMap<Party, StageOutcome>>,
+    pub(crate) claims: BTreeMap<Slot, BTreeMap<Party, StageOutcome>>,
     pool: Pool,
     ordered: Ordered,
     /// When peers are asked what was missed, if nothing goes on before.
     ask_at: Instant,
-    answered: BTreeMap<Party, Instant>,
-    served: BTreeMap<Party, (Instant, u32)>,
+    pub(crate) answered: BTreeMap<Party, Instant>,
+    pub(crate) served: BTreeMap<Party, (Instant, u32)>,
     accused: BTreeMap<Party, Slot>,
     started: bool,
     /// What was due by then is done.
@@ -301,12 +229,12 @@ impl Dispel {
         Ok(())
     }
 
-    fn stage(&mut self, number: Slot) -> &mut Stage {
+    pub(crate) fn stage(&mut self, number: Slot) -> &mut Stage {
         let (committee, me, timeout) = (&self.committee, self.config.me, self.config.timeout);
         self.stages.entry(number).or_insert_with(|| Stage::new(committee, me, timeout))
     }
 
-    fn keep(&mut self, record: Record) {
+    pub(crate) fn keep(&mut self, record: Record) {
         self.outputs.push_back(Output::Keep(record));
     }
 
@@ -314,18 +242,18 @@ impl Dispel {
         self.outputs.push_back(Output::Do(effect));
     }
 
-    fn send(&mut self, to: Recipient<Party>, message: Message) {
+    pub(crate) fn send(&mut self, to: Recipient<Party>, message: Message) {
         self.effect(Effect::Send { to, message });
     }
 
-    fn accuse(&mut self, party: Party, stage: Slot, fault: Fault) {
+    pub(crate) fn accuse(&mut self, party: Party, stage: Slot, fault: Fault) {
         if self.accused.insert(party, stage) != Some(stage) {
             self.effect(Effect::Accuse { party, fault });
         }
     }
 
     /// Stages of which votes are taken: those behind were reported, those ahead would take memory.
-    fn takes(&self, stage: Slot) -> bool {
+    pub(crate) fn takes(&self, stage: Slot) -> bool {
         let (first, ahead) = (self.next.get().saturating_sub(LINGER), self.config.max_stages);
         let last = self.next.get().saturating_add(ahead.saturating_mul(2));
         stage.get() > 0 && (first..last).contains(&stage.get())
@@ -344,7 +272,7 @@ impl Dispel {
     }
 
     /// Says again what this party said in a stage.
-    fn repeat(&mut self, stage: Slot, to: Recipient<Party>) {
+    pub(crate) fn repeat(&mut self, stage: Slot, to: Recipient<Party>) {
         let Some(open) = self.stages.get(&stage) else { return };
         let own = open.batch_of(&self.context, stage, self.config.me).cloned();
         let steps = open.all_said();
@@ -359,143 +287,6 @@ impl Dispel {
     fn ask(&mut self, now: Instant) {
         self.ask_at = now + self.config.timeout;
         self.send(Recipient::All, Message::Status { next: self.next });
-    }
-
-    fn receive(&mut self, now: Instant, from: Party, message: Message) {
-        if from.index() >= self.committee.size() || from == self.config.me {
-            return;
-        }
-        match message {
-            Message::Batch { stage, batch } => self.receive_batch(stage, from, batch),
-            Message::Votes { stage, steps } => self.receive_votes(from, stage, &steps),
-            Message::Request { stage, proposer } => self.serve(now, from, stage, proposer),
-            Message::Answer { stage, proposer, batch } => {
-                let id = batch.id(&self.context, stage, proposer);
-                let record = Record::Stored { stage, proposer, batch: batch.clone() };
-                let open = self.stages.get_mut(&stage);
-                if open.is_some_and(|open| open.receive_answer(proposer, id, batch)) {
-                    self.keep(record);
-                }
-            }
-            Message::Status { next } => self.answer(now, from, next),
-            Message::Decided { stage, outcome } => self.claim(from, stage, outcome),
-        }
-    }
-
-    fn receive_batch(&mut self, stage: Slot, from: Party, batch: Batch) {
-        if !self.takes(stage) {
-            return;
-        }
-        let is_large = batch.encoded_len() > self.config.max_batch_bytes.max(4)
-            || batch.transactions.len() > MAX_TRANSACTIONS;
-        if is_large {
-            return self.accuse(from, stage, Fault::LargeBatch(stage));
-        }
-        let id = batch.id(&self.context, stage, from);
-        if !self.stage(stage).awaits(from) {
-            return;
-        }
-        self.keep(Record::Stored { stage, proposer: from, batch: batch.clone() });
-        let committee = &self.committee;
-        if let Some(open) = self.stages.get_mut(&stage) {
-            open.receive_batch(from, id, batch);
-            open.begun.insert(committee, from);
-        }
-    }
-
-    fn receive_votes(&mut self, from: Party, stage: Slot, steps: &[Step]) {
-        if !self.takes(stage) {
-            return;
-        }
-        let votes: Vec<_> = steps.iter().flat_map(Step::votes).collect();
-        let size = self.committee.size();
-        let strange = votes.iter().any(|(proposer, _)| proposer.index() >= size);
-        if strange || votes.len() > size.saturating_mul(MAX_VOTES_EACH) {
-            return self.accuse(from, stage, Fault::Malformed(stage));
-        }
-        self.stage(stage);
-        let (committee, Some(open)) = (&self.committee, self.stages.get_mut(&stage)) else {
-            return;
-        };
-        let mut contradicts = false;
-        for vote in votes {
-            contradicts |= open.receive_vote(committee, from, vote).is_err();
-        }
-        if contradicts {
-            self.accuse(from, stage, Fault::Contradiction(stage));
-        }
-    }
-
-    /// Gives a peer a batch that it lacks.
-    fn serve(&mut self, now: Instant, to: Party, stage: Slot, proposer: Party) {
-        let (since, count) = self.served.entry(to).or_insert((now, 0));
-        if now.since(*since) > self.config.timeout {
-            (*since, *count) = (now, 0);
-        }
-        if *count >= MAX_SERVED {
-            return;
-        }
-        *count = count.saturating_add(1);
-        let open = self.stages.get(&stage);
-        let here = open.and_then(|open| open.batch_of(&self.context, stage, proposer));
-        let past = || {
-            let past = self.past.get(&stage)?;
-            let (_, id) = past.outcome.iter().find(|(one, _)| *one == proposer)?;
-            past.batches.get(id)
-        };
-        if let Some(batch) = here.or_else(past).cloned() {
-            self.send(Recipient::One(to), Message::Answer { stage, proposer, batch });
-        }
-    }
-
-    /// Tells a peer what it has missed: outcomes of stages that are over, and what was said in others.
-    fn answer(&mut self, now: Instant, to: Party, next: Slot) {
-        let last = self.answered.get(&to);
-        if last.is_some_and(|last| now.since(*last) < self.config.timeout / 2) {
-            return;
-        }
-        self.answered.insert(to, now);
-        let first = next.max(Slot::new(1));
-        let last = first.get().saturating_add(LINGER).min(self.next.get());
-        for stage in (first.get()..last).map(Slot::new) {
-            let outcome = self.past.get(&stage).map(|past| &past.outcome);
-            let outcome = outcome.or_else(|| self.stages.get(&stage)?.outcome.as_ref()).cloned();
-            if let Some(outcome) = outcome {
-                self.send(Recipient::One(to), Message::Decided { stage, outcome });
-            }
-        }
-        let open: Vec<Slot> =
-            self.stages.range(next.max(self.next)..).map(|(stage, _)| *stage).collect();
-        for stage in open {
-            self.repeat(stage, Recipient::One(to));
-        }
-    }
-
-    /// A peer says what was decided. A weak quorum that says so is believed.
-    fn claim(&mut self, from: Party, stage: Slot, outcome: StageOutcome) {
-        let window = self.next.get()..self.next.get().saturating_add(LINGER);
-        let size = self.committee.size();
-        let is_sorted = outcome.is_sorted_by(|(one, _), (other, _)| one < other);
-        let are_members = outcome.iter().all(|(proposer, _)| proposer.index() < size);
-        if !window.contains(&stage.get()) || !is_sorted || !are_members {
-            return;
-        }
-        let claims = self.claims.entry(stage).or_default();
-        claims.insert(from, outcome.clone());
-        let same = claims.iter().filter(|(_, other)| **other == outcome);
-        let claimers: Vec<Party> = same.map(|(party, _)| *party).collect();
-        let stakes = claimers.iter().map(|party| self.committee.stake(*party));
-        let is_believed = self.committee.is_weak(stakes.fold(0, u128::saturating_add));
-        let open = self.stage(stage);
-        if is_believed && open.outcome.is_none() {
-            open.outcome = Some(outcome.clone());
-            self.keep(Record::Decided { stage, outcome: outcome.clone() });
-        }
-        // Who says so has its batches too.
-        let open = self.stage(stage);
-        if open.outcome.as_ref() == Some(&outcome) {
-            open.claimers = claimers;
-        }
     }
 
     /// Everything that follows from what is here.
@@ -595,7 +386,7 @@ impl Dispel {
             let stage = self.opened.next();
             let begun = self.stages.get(&stage).map_or(0, |open| open.begun.stake());
             let joins = begun > 0 && self.has_room(now);
-            if !self.committee.is_weak(begun) && !joins && !(self.is_idle() && self.has_room(now)) {
+            if !(self.committee.is_weak(begun) || joins || self.is_idle() && self.has_room(now)) {
                 return;
             }
             self.is_idle = false;
@@ -681,14 +472,4 @@ impl Machine for Dispel {
         let stages = self.stages.values().flat_map(Stage::wakes_at);
         stages.chain([opens, self.ask_at]).filter(|at| *at > self.now).min()
     }
-}
-
-fn context_of(config: &Config) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    hash.update(b"prefinal/dispel/v1/committee");
-    hash.update(config.context.to_bytes());
-    for stake in &config.stakes {
-        hash.update(stake.get().to_be_bytes());
-    }
-    hash.finalize().into()
 }

@@ -14,7 +14,7 @@
 //! | `stage`     | both for every proposer, and what is decided                           |
 //! | `batch`     | transactions, batches, names; `pool`: what waits, and what was ordered |
 //! | `message`   | what is sent: the votes on all proposers in one message; `records`: what survives a crash |
-//! | `engine`    | the machine: stages side by side; `adapter`: as an engine of a chain   |
+//! | `engine`    | the machine: stages side by side; `receive`: what peers send; `config`; `adapter`: as an engine of a chain |
 //!
 //! ```text
 //! batch ─► echo ─► ready ─► estimate(1) ─► auxiliary({1}) ─► decided      five message delays
@@ -55,17 +55,20 @@ mod adapter;
 mod batch;
 mod binary;
 mod broadcast;
+mod config;
 mod engine;
 mod message;
 mod pool;
 mod quorum;
+mod receive;
 mod records;
 mod stage;
 #[cfg(test)]
 mod tests;
 
 pub use batch::{Batch, BatchId, MAX_TRANSACTIONS, StageOutcome, Transaction};
-pub use engine::{Block, Config, Dispel, Effect, Fault, Idleness, Input, Output};
+pub use config::{Config, Idleness};
+pub use engine::{Block, Dispel, Effect, Fault, Input, Output};
 pub use message::{BitMaps, Message, Step};
 pub use pool::SubmitError;
 pub use quorum::{ConfigError, MAX_MEMBERS};

@@ -10,7 +10,8 @@ use prefinal_weighted_rounding::Stake;
 use crate::batch::{Batch, BatchId, StageOutcome, Transaction, value_of};
 use crate::binary::{Binary, BitVote, Bits};
 use crate::broadcast::BatchVote;
-use crate::engine::{Block, Config, Dispel, Effect, Fault, Idleness, Input, Output};
+use crate::config::{Config, Idleness};
+use crate::engine::{Block, Dispel, Effect, Fault, Input, Output};
 use crate::message::{Message, Step, Vote};
 use crate::quorum::{ConfigError, Replicas};
 use crate::records::Record;
@@ -232,10 +233,10 @@ fn a_false_answer_is_not_taken() {
         net.give(me, Input::Idle);
     }
     net.wait(SECOND / 5);
-    assert!(net.blocks.get(&party(0)).is_none(), "its requests are lost");
+    assert!(!net.blocks.contains_key(&party(0)), "its requests are lost");
     let answer = |batch| Message::Answer { stage: slot(1), proposer: party(3), batch };
     net.say(1, 0, answer(batch(&[8])));
-    assert!(net.blocks.get(&party(0)).is_none());
+    assert!(!net.blocks.contains_key(&party(0)));
     net.say(1, 0, answer(batch(&[9])));
     assert_eq!(net.transactions(0), [[9]]);
 }
