@@ -122,6 +122,10 @@ const ARROWS: [(&str, &[&str]); 45] = [
     ("prefinal-sim", &["prefinal-protocol"]),
     ("prefinal-timelock", &["prefinal-crypto-core"]),
     (
+        "prefinal-dispel",
+        &["prefinal-engine", "prefinal-protocol", "prefinal-weighted-rounding"],
+    ),
+    (
         "prefinal-jolteon",
         &[
             "prefinal-crypto-core",
@@ -327,6 +331,7 @@ const ARROWS: [(&str, &[&str]); 45] = [
         &[
             "prefinal-beacon",
             "prefinal-crypto-core",
+            "prefinal-dispel",
             "prefinal-execution",
             "prefinal-home",
             "prefinal-jolteon",

@@ -28,6 +28,7 @@ const CRATES: [&str; 26] = [
     "beacon/contract",
     "beacon/driver",
     "beacon/journal",
+    "consensus/dispel",
     "consensus/engine",
     "consensus/jolteon",
     "consensus/malachite",

@@ -17,7 +17,7 @@ use crate::canonical;
 
 pub(crate) fn run(data: &[u8]) {
     let Some((decoder, bytes)) = data.split_first() else { return };
-    match decoder % 12 {
+    match decoder % 14 {
         0 => canonical::<Frame<Wvuf, prefinal_jolteon::Message>>(bytes),
         1 => canonical::<SignedKeys>(bytes),
         2 => canonical::<KeyRegistration>(bytes),
@@ -41,7 +41,9 @@ pub(crate) fn run(data: &[u8]) {
         8 => canonical::<Envelope<(Bls, (MultiSig, (Decryption, ())))>>(bytes),
         9 => canonical::<Envelope<(Wvuf, (MultiSig, (Decryption, ())))>>(bytes),
         10 => canonical::<Frame<Wvuf, prefinal_trantor::Message>>(bytes),
-        _ => canonical::<ReplicaMessage>(bytes),
+        11 => canonical::<ReplicaMessage>(bytes),
+        12 => canonical::<Frame<Wvuf, prefinal_dispel::Message>>(bytes),
+        _ => canonical::<prefinal_dispel::Record>(bytes),
     }
 }
 

@@ -68,7 +68,8 @@ impl<'s, S: Sample> Play<'s, S> {
         let Script { committee, network, seed, faulty, twins, away, calm } = script;
         let quorum = S::Engine::QUORUM.of(Stake::new(committee.total())).get();
         let fast = S::Engine::FAST_ATTEMPT;
-        let terms = Terms { committee: committee.clone(), quorum, fast, faulty, calm };
+        let one_vote = S::FINAL_BY_ONE_VOTE;
+        let terms = Terms { committee: committee.clone(), quorum, fast, faulty, calm, one_vote };
         let mut host = Host::new(sample, committee, &twins);
         away.iter().for_each(|party| host.set_away(*party, true));
         let setup = Setup::new(host.seats(), seed, network);

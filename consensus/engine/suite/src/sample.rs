@@ -8,6 +8,10 @@ pub trait Sample {
     /// The engine that the laws are played with.
     type Engine: Launch;
 
+    /// Whether a value is final by a quorum of one vote, so that a quorum has prefinalized it before. `false` where
+    /// several votes of different quorums make it final together.
+    const FINAL_BY_ONE_VOTE: bool = true;
+
     /// A member's public key. The keys are the same in every play.
     fn public_key(&self, member: Party) -> <Self::Engine as Launch>::PublicKey;
 

@@ -27,6 +27,8 @@ pub struct Terms {
     pub faulty: BTreeSet<Party>,
     /// Whether everything arrives in time and nobody crashes.
     pub calm: bool,
+    /// See [`Sample::FINAL_BY_ONE_VOTE`](crate::Sample::FINAL_BY_ONE_VOTE).
+    pub one_vote: bool,
 }
 
 /// The history of one party, over all its lives.
@@ -291,7 +293,7 @@ impl Watch {
             return if same { Ok(()) } else { Err(Violation::Contents { slot, first, second }) };
         }
         self.chain.insert(slot, (party, block.cloned()));
-        if let (true, Some(value)) = (self.terms.calm, value) {
+        if let (true, Some(value)) = (self.terms.calm && self.terms.one_vote, value) {
             let held = self.held(self.voters.get(&(slot, value)));
             let quorum = self.terms.quorum;
             if held < quorum {

@@ -1,0 +1,72 @@
+//! DISPEL as an engine of a chain: a stage is a slot with a single attempt.
+use core::convert::Infallible;
+
+use ::prefinal_engine::{Block, Effect, Engine, Input, Launch, Output, PastVotes, Quorum};
+use prefinal_protocol::{Instant, Machine};
+
+use crate::batch::Transaction;
+use crate::config::Config;
+use crate::engine::{self as own, Dispel};
+use crate::message::Message;
+use crate::quorum::ConfigError;
+use crate::records::Record;
+
+/// Nothing is signed: links authenticate the members.
+impl Launch for Dispel {
+    type PublicKey = ();
+    type SecretKey = ();
+    type StartError = ConfigError;
+
+    fn start(
+        config: ::prefinal_engine::Config<()>,
+        (): (),
+        records: Vec<Record>,
+    ) -> Result<(Self, PastVotes), ConfigError> {
+        Ok((Self::new(Config::of(config), records)?, PastVotes::default()))
+    }
+}
+
+impl Engine for Dispel {
+    type Message = Message;
+    type Record = Record;
+    type Job = Infallible;
+    type Verdict = Infallible;
+
+    const FAST_ATTEMPT: Option<u32> = Some(0);
+    const QUORUM: Quorum = Quorum::BYZANTINE;
+
+    fn handle(&mut self, now: Instant, input: Input<Self>) {
+        let input = match input {
+            Input::Start => own::Input::Start,
+            Input::Received { from, message } => own::Input::Received { from, message },
+            Input::Submit(bytes) => own::Input::Submit(Transaction::new(bytes)),
+            Input::Checked(never) => match never {},
+            Input::Tick => own::Input::Tick,
+        };
+        Machine::handle(self, now, input);
+    }
+
+    fn poll(&mut self) -> Option<Output<Self>> {
+        Some(Machine::poll(self)?.map(
+            |record| record,
+            |effect| match effect {
+                own::Effect::Send { to, message } => Effect::Send { to, message },
+                own::Effect::Prefinalized { view, value } => {
+                    Effect::Prefinalized { slot: view.slot, view, value }
+                }
+                own::Effect::Finalized { slot, block } => {
+                    let own::Block { value, transactions } = block;
+                    Effect::Finalized { slot, block: Some(Block { value, transactions }) }
+                }
+                own::Effect::Accuse { party, fault } => {
+                    Effect::Accused { party, fault: fault.to_string() }
+                }
+                own::Effect::Refused(refusal) => Effect::Refused(refusal.to_string()),
+            },
+        ))
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        Machine::wake_at(self)
+    }
+}

@@ -1,0 +1,104 @@
+//! Transactions, batches of them, and what a stage decides.
+use std::sync::Arc;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use prefinal_protocol::{Party, Slot, Value};
+use sha2::{Digest, Sha256};
+
+/// Most transactions in a batch.
+pub const MAX_TRANSACTIONS: usize = 1 << 14;
+
+/// A transaction. The engine does not read it.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct Transaction(Arc<[u8]>);
+
+/// The name of a transaction: its hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TransactionId([u8; 32]);
+
+/// The name of a batch: the hash of committee, stage, proposer and transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
+pub struct BatchId([u8; 32]);
+
+/// Transactions that a party proposes in a stage; possibly none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct Batch {
+    /// The transactions in their order.
+    pub transactions: Vec<Transaction>,
+}
+
+/// What a stage decides: the batches that are in, in the order of their proposers.
+pub type StageOutcome = Vec<(Party, BatchId)>;
+
+impl Transaction {
+    /// A transaction with these bytes.
+    #[must_use]
+    pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(crate) fn share(&self) -> Arc<[u8]> {
+        Arc::clone(&self.0)
+    }
+
+    pub(crate) fn id(&self) -> TransactionId {
+        TransactionId(Sha256::digest(&self.0).into())
+    }
+
+    /// Bytes on the wire: length and content.
+    pub(crate) fn encoded_len(&self) -> usize {
+        self.0.len().saturating_add(4)
+    }
+}
+
+impl BatchId {
+    /// The name with these bytes.
+    #[must_use]
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl Batch {
+    /// Bytes on the wire.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        self.transactions.iter().map(Transaction::encoded_len).fold(4, usize::saturating_add)
+    }
+
+    /// The batch's name as that of a proposer in a stage of the committee with this context.
+    #[must_use]
+    pub fn id(&self, context: &[u8; 32], stage: Slot, proposer: Party) -> BatchId {
+        let mut hash = Sha256::new();
+        hash.update(b"prefinal/dispel/v1/batch");
+        hash.update(context);
+        hash.update(stage.get().to_be_bytes());
+        hash.update(proposer.get().to_be_bytes());
+        for transaction in &self.transactions {
+            // A length takes fewer bits.
+            let length = u64::try_from(transaction.bytes().len()).unwrap_or(u64::MAX);
+            hash.update(length.to_be_bytes());
+            hash.update(transaction.bytes());
+        }
+        BatchId(hash.finalize().into())
+    }
+}
+
+/// The value that names the block of a stage with this outcome.
+pub(crate) fn value_of(context: &[u8; 32], stage: Slot, outcome: &StageOutcome) -> Value {
+    let mut hash = Sha256::new();
+    hash.update(b"prefinal/dispel/v1/block");
+    hash.update(context);
+    hash.update(stage.get().to_be_bytes());
+    for (proposer, batch) in outcome {
+        hash.update(proposer.get().to_be_bytes());
+        hash.update(batch.0);
+    }
+    Value::new(hash.finalize().into())
+}

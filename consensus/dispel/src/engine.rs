@@ -1,0 +1,475 @@
+//! The machine: stages side by side, reported in their order.
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use prefinal_protocol::{Instant, Machine, Party, Recipient, Slot, Value, View};
+use thiserror::Error;
+
+use crate::batch::{Batch, BatchId, StageOutcome, Transaction, value_of};
+use crate::config::{Config, Idleness, context_of};
+use crate::message::Message;
+use crate::pool::{Ordered, Pool, SubmitError};
+use crate::quorum::{ConfigError, Replicas};
+use crate::records::Record;
+use crate::stage::Stage;
+
+/// Stages behind the last reported one in which this party still takes part, and outcomes in one answer.
+pub(crate) const LINGER: u64 = 12;
+/// Stages whose outcomes and batches are kept for peers, and whose transactions are not ordered again.
+const RETAINED: u64 = 256;
+
+/// What the driver tells the engine.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Start working. Inputs before it are ignored, except submitted transactions.
+    Start,
+    /// A peer has sent a message.
+    Received {
+        /// The sender, as the link knows it.
+        from: Party,
+        /// The message that the peer has sent.
+        message: Message,
+    },
+    /// A transaction that should be put into a block.
+    Submit(Transaction),
+    /// The network has room for another stage; see [`Idleness::Told`].
+    Idle,
+    /// The memory holds so many stages from now on.
+    Room(u64),
+    /// The time of [`Machine::wake_at`] has come.
+    Tick,
+}
+
+/// A block in the order: its name, and its transactions without repetitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The value that was decided.
+    pub value: Value,
+    /// The transactions that were not ordered before.
+    pub transactions: Vec<Arc<[u8]>>,
+}
+
+/// A fault of a peer. Nothing is signed, so nobody else can be shown it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It said two things of which it may say one.
+    #[error("contradicts itself in {0}")]
+    Contradiction(Slot),
+    /// Its batch is larger than batches may be.
+    #[error("sent a batch in {0} that is too large")]
+    LargeBatch(Slot),
+    /// A message says more than an honest party has to say, or speaks of somebody who is no member.
+    #[error("sent a message of {0} that no honest party sends")]
+    Malformed(Slot),
+}
+
+impl Fault {
+    /// The fault's code: stable, for programs; the text is for people and may change.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Contradiction(_) => "contradiction",
+            Self::LargeBatch(_) => "too-long",
+            Self::Malformed(_) => "malformed-message",
+        }
+    }
+}
+
+/// What the engine wants done, except for its records.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Send this message to a peer, or to all.
+    Send {
+        /// One party, or all others.
+        to: Recipient<Party>,
+        /// The message to send.
+        message: Message,
+    },
+    /// This party's next vote is the last that it takes to decide the stage so.
+    Prefinalized {
+        /// The stage, attempt 0.
+        view: View,
+        /// The value of the block.
+        value: Value,
+    },
+    /// The stage is final with this block. Every stage is reported, in ascending order.
+    Finalized {
+        /// The stage that is final.
+        slot: Slot,
+        /// Its block; without transactions if nobody had any.
+        block: Block,
+    },
+    /// A peer did wrong.
+    Accuse {
+        /// The peer.
+        party: Party,
+        /// What it did.
+        fault: Fault,
+    },
+    /// A transaction was not taken.
+    Refused(SubmitError),
+}
+
+/// What the engine wants done, in this order.
+pub type Output = prefinal_protocol::Output<Record, Effect>;
+
+/// A stage that is over.
+#[derive(Debug)]
+pub(crate) struct Past {
+    pub(crate) outcome: StageOutcome,
+    pub(crate) batches: BTreeMap<BatchId, Batch>,
+}
+
+/// The engine of one party. See the [crate's head](crate).
+#[derive(Debug)]
+pub struct Dispel {
+    pub(crate) committee: Replicas,
+    pub(crate) context: [u8; 32],
+    pub(crate) config: Config,
+    pub(crate) stages: BTreeMap<Slot, Stage>,
+    /// The first stage that is not reported.
+    pub(crate) next: Slot,
+    /// The last stage in which this party has proposed, and when it did.
+    opened: Slot,
+    opened_at: Instant,
+    is_idle: bool,
+    pub(crate) past: BTreeMap<Slot, Past>,
+    /// What peers say of stages that are over there.
+    pub(crate) claims: BTreeMap<Slot, BTreeMap<Party, StageOutcome>>,
+    pool: Pool,
+    ordered: Ordered,
+    /// When peers are asked what was missed, if nothing goes on before.
+    ask_at: Instant,
+    pub(crate) answered: BTreeMap<Party, Instant>,
+    pub(crate) served: BTreeMap<Party, (Instant, u32)>,
+    accused: BTreeMap<Party, Slot>,
+    started: bool,
+    /// What was due by then is done.
+    now: Instant,
+    outputs: VecDeque<Output>,
+}
+
+impl Dispel {
+    /// An engine that continues where its records end.
+    ///
+    /// # Errors
+    /// If the members are no committee, this party is none of them, or the records are another engine's.
+    pub fn new(config: Config, records: Vec<Record>) -> Result<Self, ConfigError> {
+        let committee = Replicas::new(&config.stakes)?;
+        if config.me.index() >= committee.size() {
+            return Err(ConfigError::NotAMember { party: config.me });
+        }
+        let mut engine = Self {
+            context: context_of(&config),
+            committee,
+            stages: BTreeMap::new(),
+            next: Slot::new(1),
+            opened: Slot::new(0),
+            opened_at: Instant::START,
+            is_idle: false,
+            past: BTreeMap::new(),
+            claims: BTreeMap::new(),
+            pool: Pool::new(config.max_batch_bytes),
+            ordered: Ordered::default(),
+            ask_at: Instant::START,
+            answered: BTreeMap::new(),
+            served: BTreeMap::new(),
+            accused: BTreeMap::new(),
+            started: false,
+            now: Instant::START,
+            outputs: VecDeque::new(),
+            config,
+        };
+        engine.restore(records)?;
+        Ok(engine)
+    }
+
+    /// The value-independent hash of the committee, on which batches and blocks are named.
+    #[must_use]
+    pub const fn context(&self) -> &[u8; 32] {
+        &self.context
+    }
+
+    fn restore(&mut self, records: Vec<Record>) -> Result<(), ConfigError> {
+        let me = self.config.me;
+        for record in records {
+            match record {
+                Record::Stored { stage, proposer, batch } => {
+                    if proposer.index() >= self.committee.size() {
+                        return Err(ConfigError::OtherRecords);
+                    }
+                    let id = batch.id(&self.context, stage, proposer);
+                    if proposer == me {
+                        self.pool.fly(stage, batch.clone());
+                        self.opened = self.opened.max(stage);
+                    }
+                    let open = self.stage(stage);
+                    open.is_proposed |= proposer == me;
+                    if open.outcome.is_none() {
+                        open.receive_batch(proposer, id, batch);
+                    } else {
+                        open.receive_answer(proposer, id, batch);
+                    }
+                }
+                Record::Said { stage, steps } => {
+                    self.stage(stage);
+                    if let Some(open) = self.stages.get_mut(&stage) {
+                        open.restore(&self.committee, me, &steps);
+                    }
+                }
+                Record::Decided { stage, outcome } => self.stage(stage).outcome = Some(outcome),
+                Record::Finalized(stage) => {
+                    if stage != self.next || self.take_block(stage).is_none() {
+                        return Err(ConfigError::OtherRecords);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn stage(&mut self, number: Slot) -> &mut Stage {
+        let (committee, me, timeout) = (&self.committee, self.config.me, self.config.timeout);
+        self.stages.entry(number).or_insert_with(|| Stage::new(committee, me, timeout))
+    }
+
+    pub(crate) fn keep(&mut self, record: Record) {
+        self.outputs.push_back(Output::Keep(record));
+    }
+
+    fn effect(&mut self, effect: Effect) {
+        self.outputs.push_back(Output::Do(effect));
+    }
+
+    pub(crate) fn send(&mut self, to: Recipient<Party>, message: Message) {
+        self.effect(Effect::Send { to, message });
+    }
+
+    pub(crate) fn accuse(&mut self, party: Party, stage: Slot, fault: Fault) {
+        if self.accused.insert(party, stage) != Some(stage) {
+            self.effect(Effect::Accuse { party, fault });
+        }
+    }
+
+    /// Stages of which votes are taken: those behind were reported, those ahead would take memory.
+    pub(crate) fn takes(&self, stage: Slot) -> bool {
+        let (first, ahead) = (self.next.get().saturating_sub(LINGER), self.config.max_stages);
+        let last = self.next.get().saturating_add(ahead.saturating_mul(2));
+        stage.get() > 0 && (first..last).contains(&stage.get())
+    }
+
+    fn start(&mut self, now: Instant) {
+        if std::mem::replace(&mut self.started, true) {
+            return;
+        }
+        self.opened_at = now;
+        let open: Vec<Slot> = self.stages.keys().copied().collect();
+        for stage in open {
+            self.repeat(stage, Recipient::All);
+        }
+        self.ask(now);
+    }
+
+    /// Says again what this party said in a stage.
+    pub(crate) fn repeat(&mut self, stage: Slot, to: Recipient<Party>) {
+        let Some(open) = self.stages.get(&stage) else { return };
+        let own = open.batch_of(&self.context, stage, self.config.me).cloned();
+        let steps = open.all_said();
+        if let Some(batch) = own.filter(|_| open.is_proposed) {
+            self.send(to, Message::Batch { stage, batch });
+        }
+        if !steps.is_empty() {
+            self.send(to, Message::Votes { stage, steps });
+        }
+    }
+
+    fn ask(&mut self, now: Instant) {
+        self.ask_at = now + self.config.timeout;
+        self.send(Recipient::All, Message::Status { next: self.next });
+    }
+
+    /// Everything that follows from what is here.
+    fn progress(&mut self, now: Instant) {
+        if !self.started {
+            return;
+        }
+        loop {
+            self.advance(now);
+            let before = (self.next, self.opened);
+            self.report(now);
+            self.open(now);
+            if (self.next, self.opened) == before {
+                break;
+            }
+        }
+        self.fetch(now);
+        if now >= self.ask_at {
+            self.ask(now);
+        }
+    }
+
+    fn advance(&mut self, now: Instant) {
+        let numbers: Vec<Slot> = self.stages.keys().copied().collect();
+        for stage in numbers {
+            let Some(open) = self.stages.get_mut(&stage) else { continue };
+            if !open.is_due(now) {
+                continue;
+            }
+            let steps = open.advance(&self.committee, now, self.config.patience);
+            let value = open.prefinalized(&self.committee, &self.context, stage);
+            let value =
+                value.filter(|_| !std::mem::replace(&mut open.is_prefinalized, value.is_some()));
+            if !steps.is_empty() {
+                self.keep(Record::Said { stage, steps: steps.clone() });
+            }
+            if let Some(value) = value {
+                self.effect(Effect::Prefinalized { view: View::new(stage, 0), value });
+            }
+            if !steps.is_empty() {
+                self.send(Recipient::All, Message::Votes { stage, steps });
+            }
+            let open = self.stages.get_mut(&stage).filter(|open| open.outcome.is_none());
+            if let Some(open) = open
+                && let Some(outcome) = open.decide(&self.committee)
+            {
+                open.outcome = Some(outcome.clone());
+                self.keep(Record::Decided { stage, outcome });
+            }
+        }
+    }
+
+    /// The block of the next stage, if it is decided and all its batches are here. The stage is over then.
+    fn take_block(&mut self, stage: Slot) -> Option<Block> {
+        let open = self.stages.get(&stage)?;
+        let outcome = open.outcome.clone()?;
+        if open.missing().next().is_some() {
+            return None;
+        }
+        let value = value_of(&self.context, stage, &outcome);
+        let mut transactions = Vec::new();
+        for batch in outcome.iter().filter_map(|(_, id)| open.batch(*id)) {
+            let new = batch.transactions.iter().filter(|one| self.ordered.insert(stage, one));
+            transactions.extend(new.map(Transaction::share));
+        }
+        self.next = stage.next();
+        self.opened = self.opened.max(stage);
+        self.claims.remove(&stage);
+        self.ordered.forget_below(Slot::new(self.next.get().saturating_sub(RETAINED)));
+        self.pool.landed(stage, &self.ordered);
+        self.pool.drop_ordered(&self.ordered);
+        let lingering = Slot::new(self.next.get().saturating_sub(LINGER));
+        while let Some(first) = self.stages.first_entry().filter(|first| *first.key() < lingering) {
+            let (number, stage) = first.remove_entry();
+            if let Some(outcome) = stage.outcome.clone() {
+                self.past.insert(number, Past { outcome, batches: stage.into_batches() });
+            }
+        }
+        let retained = Slot::new(self.next.get().saturating_sub(RETAINED));
+        self.past = self.past.split_off(&retained);
+        Some(Block { value, transactions })
+    }
+
+    fn report(&mut self, now: Instant) {
+        while let Some(block) = self.take_block(self.next) {
+            let slot = Slot::new(self.next.get().saturating_sub(1));
+            self.effect(Effect::Finalized { slot, block });
+            self.outputs.push_back(Output::Note(Record::Finalized(slot)));
+            self.ask_at = now + self.config.timeout;
+        }
+    }
+
+    /// Proposes in stages that others have begun, and in another one if the network is idle, as long as there is
+    /// room. A stage that a weak quorum has begun is joined in any case.
+    fn open(&mut self, now: Instant) {
+        loop {
+            let stage = self.opened.next();
+            let begun = self.stages.get(&stage).map_or(0, |open| open.begun.stake());
+            let joins = begun > 0 && self.has_room(now);
+            if !(self.committee.is_weak(begun) || joins || self.is_idle() && self.has_room(now)) {
+                return;
+            }
+            self.is_idle = false;
+            (self.opened, self.opened_at) = (stage, now);
+            if self.stage(stage).outcome.is_some() {
+                continue;
+            }
+            let batch = self.pool.take(stage);
+            let me = self.config.me;
+            let id = batch.id(&self.context, stage, me);
+            self.keep(Record::Stored { stage, proposer: me, batch: batch.clone() });
+            let open = self.stage(stage);
+            open.is_proposed = true;
+            open.receive_batch(me, id, batch.clone());
+            self.send(Recipient::All, Message::Batch { stage, batch });
+        }
+    }
+
+    fn has_room(&self, now: Instant) -> bool {
+        let stage = self.opened.next();
+        let open = stage.get().saturating_sub(self.next.get());
+        open < self.config.max_stages.max(1) && now >= self.opens_at(stage)
+    }
+
+    fn is_idle(&self) -> bool {
+        match self.config.idleness {
+            Idleness::Delivered => {
+                let last = self.stages.get(&self.opened).filter(|_| self.opened >= self.next);
+                last.is_none_or(|last| last.has_delivered(&self.committee, self.config.me))
+            }
+            Idleness::Told => self.is_idle,
+        }
+    }
+
+    fn opens_at(&self, stage: Slot) -> Instant {
+        self.config.pace.proposes_at(self.opened_at, stage.get())
+    }
+
+    fn fetch(&mut self, now: Instant) {
+        let (me, again) = (self.config.me, self.config.timeout / 2);
+        let mut requests = Vec::new();
+        for (stage, open) in &mut self.stages {
+            let asks = open.ask(now, again).into_iter().filter(|(holder, _)| *holder != me);
+            requests.extend(asks.map(|(holder, proposer)| (holder, *stage, proposer)));
+        }
+        for (holder, stage, proposer) in requests {
+            self.send(Recipient::One(holder), Message::Request { stage, proposer });
+        }
+    }
+}
+
+impl Machine for Dispel {
+    type Input = Input;
+    type Record = Record;
+    type Effect = Effect;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        self.now = now;
+        match input {
+            Input::Start => self.start(now),
+            Input::Received { from, message } if self.started => self.receive(now, from, message),
+            Input::Received { .. } | Input::Tick => {}
+            Input::Submit(transaction) => {
+                if let Err(refusal) = self.pool.submit(&self.ordered, transaction) {
+                    self.effect(Effect::Refused(refusal));
+                }
+            }
+            Input::Idle => self.is_idle = true,
+            Input::Room(stages) => self.config.max_stages = stages,
+        }
+        self.progress(now);
+    }
+
+    fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        if !self.started {
+            return None;
+        }
+        let opens = self.opens_at(self.opened.next());
+        let stages = self.stages.values().flat_map(Stage::wakes_at);
+        stages.chain([opens, self.ask_at]).filter(|at| *at > self.now).min()
+    }
+}

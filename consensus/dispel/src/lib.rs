@@ -1,0 +1,75 @@
+//! DISPEL: leaderless consensus with a distributed pipeline.
+//!
+//! In each *stage* everybody reliably broadcasts a batch of transactions, one binary consensus for each proposer
+//! decides whether its batch is in, and the block is the union of those that are. Nobody leads, so nobody's uplink
+//! carries all payloads, and a crashed party costs its own batch. Any party begins the next stage when its network
+//! is idle and its memory has room; the others take part with whatever they have. Stages run side by side and are
+//! reported in their order.
+//!
+//! | module      | what it holds                                                        |
+//! |-------------|----------------------------------------------------------------------|
+//! | `quorum`    | stake, both quorums, coordinators                                      |
+//! | `broadcast` | reliable broadcast of one batch by its hash                            |
+//! | `binary`    | one binary consensus                                                   |
+//! | `stage`     | both for every proposer, and what is decided                           |
+//! | `batch`     | transactions, batches, names; `pool`: what waits, and what was ordered |
+//! | `message`   | what is sent: the votes on all proposers in one message; `records`: what survives a crash |
+//! | `engine`    | the machine: stages side by side; `receive`: what peers send; `config`; `adapter`: as an engine of a chain |
+//!
+//! ```text
+//! batch ─► echo ─► ready ─► estimate(1) ─► auxiliary({1}) ─► decided      five message delays
+//!                                          └ prefinalized, after four
+//! ```
+//! # Why a partial may leave with the last auxiliary vote
+//! A party *prefinalizes* a stage when for every proposer one of two things holds:
+//! - **in**: a strong quorum proposed one (own estimates of round 1), and this party has sent `auxiliary({1})` in
+//!   round 1;
+//! - **out**: a strong quorum proposed zero, and this party has sent `auxiliary({0})` in round 2.
+//!
+//! Claim: if a strong quorum has prefinalized a stage, all have done so for one value, and nothing else is decided.
+//!
+//! 1. *One value.* Two strong quorums share an honest party, which proposes one bit. So no two parties can find
+//!    different bits for a proposer, and reliable broadcast gives one hash for each that is in. This holds for any
+//!    two parties that prefinalize, whether others do or not: partials on the slot alone never add up over two
+//!    values. An auxiliary vote by itself would not do: in one round honest parties may send `{0}` and `{1}`.
+//! 2. *Nothing else.* Of the strong quorum the honest part is more than a third of the stake, and has sent
+//!    `auxiliary({b})` in the round `r` whose bit is `b` (1 for in, 2 for out). Every strong quorum of auxiliary
+//!    votes that a party counts in `r` has one of these in it. So it decides `b`, or it sees both bits and takes the
+//!    round's bit, which is `b`, as its estimate. From round `r + 1` on all honest parties estimate `b`, and only `b`
+//!    is justified. A party that decided before `r` has decided the same: for out, a one of round 1 would have left
+//!    everybody with the estimate one, and no zero would be justified in round 2.
+//!
+//! A stage in which some proposer's bit is split prefinalizes nowhere, or not at a quorum: its value comes by the
+//! slow path. There is no second attempt: votes of later rounds release nothing, because the honest part of a
+//! quorum could then be made up of parties that voted in different rounds.
+//!
+//! # What is proven elsewhere
+//! The binary consensus is the safe variant of DBFT ([Crain, Gramoli, Larrea,
+//! Raynal](https://arxiv.org/abs/1702.03068)) with its coordinator and timers; agreement and validity of that variant
+//! were model-checked by [Tholoniat and Gramoli](https://arxiv.org/abs/1909.07453) for all committees. The reduction
+//! is Ben-Or's, Kelmer's and Rabin's; reliable broadcast is Bracha's. The pipeline is that of
+//! [DISPEL](https://arxiv.org/abs/1912.10367), whose numbers are heads; here they are stakes.
+#![forbid(unsafe_code)]
+
+mod adapter;
+mod batch;
+mod binary;
+mod broadcast;
+mod config;
+mod engine;
+mod message;
+mod pool;
+mod quorum;
+mod receive;
+mod records;
+mod stage;
+#[cfg(test)]
+mod tests;
+
+pub use batch::{Batch, BatchId, MAX_TRANSACTIONS, StageOutcome, Transaction};
+pub use config::{Config, Idleness};
+pub use engine::{Block, Dispel, Effect, Fault, Input, Output};
+pub use message::{BitMaps, Message, Step};
+pub use pool::SubmitError;
+pub use quorum::{ConfigError, MAX_MEMBERS};
+pub use records::Record;

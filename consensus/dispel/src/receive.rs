@@ -1,0 +1,151 @@
+//! What peers send: what is taken, what is answered, and what is a fault.
+use prefinal_protocol::{Instant, Party, Recipient, Slot};
+
+use crate::batch::{Batch, MAX_TRANSACTIONS, StageOutcome};
+use crate::engine::{Dispel, Fault, LINGER};
+use crate::message::{Message, Step};
+use crate::records::Record;
+
+/// Votes on one proposer in one message: more are in no step that an honest party takes.
+const MAX_VOTES_EACH: usize = 64;
+/// Batches that a peer is given within the patience.
+const MAX_SERVED: u32 = 64;
+
+impl Dispel {
+    pub(crate) fn receive(&mut self, now: Instant, from: Party, message: Message) {
+        if from.index() >= self.committee.size() || from == self.config.me {
+            return;
+        }
+        match message {
+            Message::Batch { stage, batch } => self.receive_batch(stage, from, batch),
+            Message::Votes { stage, steps } => self.receive_votes(from, stage, &steps),
+            Message::Request { stage, proposer } => self.serve(now, from, stage, proposer),
+            Message::Answer { stage, proposer, batch } => {
+                let id = batch.id(&self.context, stage, proposer);
+                let record = Record::Stored { stage, proposer, batch: batch.clone() };
+                let open = self.stages.get_mut(&stage);
+                if open.is_some_and(|open| open.receive_answer(proposer, id, batch)) {
+                    self.keep(record);
+                }
+            }
+            Message::Status { next } => self.answer(now, from, next),
+            Message::Decided { stage, outcome } => self.claim(from, stage, outcome),
+        }
+    }
+
+    fn receive_batch(&mut self, stage: Slot, from: Party, batch: Batch) {
+        if !self.takes(stage) {
+            return;
+        }
+        let is_large = batch.encoded_len() > self.config.max_batch_bytes.max(4)
+            || batch.transactions.len() > MAX_TRANSACTIONS;
+        if is_large {
+            return self.accuse(from, stage, Fault::LargeBatch(stage));
+        }
+        let id = batch.id(&self.context, stage, from);
+        if !self.stage(stage).awaits(from) {
+            return;
+        }
+        self.keep(Record::Stored { stage, proposer: from, batch: batch.clone() });
+        let committee = &self.committee;
+        if let Some(open) = self.stages.get_mut(&stage) {
+            open.receive_batch(from, id, batch);
+            open.begun.insert(committee, from);
+        }
+    }
+
+    fn receive_votes(&mut self, from: Party, stage: Slot, steps: &[Step]) {
+        if !self.takes(stage) {
+            return;
+        }
+        let votes: Vec<_> = steps.iter().flat_map(Step::votes).collect();
+        let size = self.committee.size();
+        let strange = votes.iter().any(|(proposer, _)| proposer.index() >= size);
+        if strange || votes.len() > size.saturating_mul(MAX_VOTES_EACH) {
+            return self.accuse(from, stage, Fault::Malformed(stage));
+        }
+        self.stage(stage);
+        let (committee, Some(open)) = (&self.committee, self.stages.get_mut(&stage)) else {
+            return;
+        };
+        let mut contradicts = false;
+        for vote in votes {
+            contradicts |= open.receive_vote(committee, from, vote).is_err();
+        }
+        if contradicts {
+            self.accuse(from, stage, Fault::Contradiction(stage));
+        }
+    }
+
+    /// Gives a peer a batch that it lacks.
+    fn serve(&mut self, now: Instant, to: Party, stage: Slot, proposer: Party) {
+        let (since, count) = self.served.entry(to).or_insert((now, 0));
+        if now.since(*since) > self.config.timeout {
+            (*since, *count) = (now, 0);
+        }
+        if *count >= MAX_SERVED {
+            return;
+        }
+        *count = count.saturating_add(1);
+        let open = self.stages.get(&stage);
+        let here = open.and_then(|open| open.batch_of(&self.context, stage, proposer));
+        let past = || {
+            let past = self.past.get(&stage)?;
+            let (_, id) = past.outcome.iter().find(|(one, _)| *one == proposer)?;
+            past.batches.get(id)
+        };
+        if let Some(batch) = here.or_else(past).cloned() {
+            self.send(Recipient::One(to), Message::Answer { stage, proposer, batch });
+        }
+    }
+
+    /// Tells a peer what it has missed: outcomes of stages that are over, and what was said in others.
+    fn answer(&mut self, now: Instant, to: Party, next: Slot) {
+        let last = self.answered.get(&to);
+        if last.is_some_and(|last| now.since(*last) < self.config.timeout / 2) {
+            return;
+        }
+        self.answered.insert(to, now);
+        let first = next.max(Slot::new(1));
+        let last = first.get().saturating_add(LINGER).min(self.next.get());
+        for stage in (first.get()..last).map(Slot::new) {
+            let outcome = self.past.get(&stage).map(|past| &past.outcome);
+            let outcome = outcome.or_else(|| self.stages.get(&stage)?.outcome.as_ref()).cloned();
+            if let Some(outcome) = outcome {
+                self.send(Recipient::One(to), Message::Decided { stage, outcome });
+            }
+        }
+        let open: Vec<Slot> =
+            self.stages.range(next.max(self.next)..).map(|(stage, _)| *stage).collect();
+        for stage in open {
+            self.repeat(stage, Recipient::One(to));
+        }
+    }
+
+    /// A peer says what was decided. A weak quorum that says so is believed.
+    fn claim(&mut self, from: Party, stage: Slot, outcome: StageOutcome) {
+        let window = self.next.get()..self.next.get().saturating_add(LINGER);
+        let size = self.committee.size();
+        let is_sorted = outcome.is_sorted_by(|(one, _), (other, _)| one < other);
+        let are_members = outcome.iter().all(|(proposer, _)| proposer.index() < size);
+        if !window.contains(&stage.get()) || !is_sorted || !are_members {
+            return;
+        }
+        let claims = self.claims.entry(stage).or_default();
+        claims.insert(from, outcome.clone());
+        let same = claims.iter().filter(|(_, other)| **other == outcome);
+        let claimers: Vec<Party> = same.map(|(party, _)| *party).collect();
+        let stakes = claimers.iter().map(|party| self.committee.stake(*party));
+        let is_believed = self.committee.is_weak(stakes.fold(0, u128::saturating_add));
+        let open = self.stage(stage);
+        if is_believed && open.outcome.is_none() {
+            open.outcome = Some(outcome.clone());
+            self.keep(Record::Decided { stage, outcome: outcome.clone() });
+        }
+        // Who says so has its batches too.
+        let open = self.stage(stage);
+        if open.outcome.as_ref() == Some(&outcome) {
+            open.claimers = claimers;
+        }
+    }
+}

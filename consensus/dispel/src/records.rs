@@ -1,0 +1,36 @@
+//! What survives a crash: nothing that was said may be said differently afterwards.
+use borsh::{BorshDeserialize, BorshSerialize};
+use prefinal_protocol::{Party, Slot};
+
+use crate::batch::{Batch, StageOutcome};
+use crate::message::Step;
+
+/// A record of the engine.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum Record {
+    /// A batch is here: this party's own before it leaves, another one before it is echoed or counts as decided.
+    Stored {
+        /// The stage.
+        stage: Slot,
+        /// Whose batch it is.
+        proposer: Party,
+        /// The batch.
+        batch: Batch,
+    },
+    /// This party says something in a stage.
+    Said {
+        /// The stage.
+        stage: Slot,
+        /// What it says.
+        steps: Vec<Step>,
+    },
+    /// A stage is decided.
+    Decided {
+        /// The stage.
+        stage: Slot,
+        /// The batches in it.
+        outcome: StageOutcome,
+    },
+    /// The block of a stage was reported. Need not be durable: a report may be repeated.
+    Finalized(Slot),
+}

@@ -1,0 +1,264 @@
+//! One stage: everybody's batch, one binary consensus for each, and what is decided.
+use std::collections::BTreeMap;
+
+use core::time::Duration;
+use prefinal_protocol::{Instant, Party, Slot, Value};
+
+use crate::batch::{Batch, BatchId, StageOutcome, value_of};
+use crate::binary::{Binary, BitVote, Contradicted};
+use crate::broadcast::{BatchVote, Broadcast};
+use crate::message::{Step, Vote};
+use crate::quorum::{Replicas, Supporters};
+
+/// A batch that is decided and not here.
+#[derive(Debug, Default)]
+struct Want {
+    /// How many parties were asked.
+    asked: usize,
+    /// When the next one is asked.
+    next: Option<Instant>,
+}
+
+/// A stage that is not reported yet.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    broadcasts: Vec<Broadcast>,
+    bits: Vec<Binary>,
+    batches: BTreeMap<BatchId, Batch>,
+    /// Everything that this party has said, for peers that missed it.
+    said: Vec<(Party, Vote)>,
+    /// Parties that have begun it: those that have proposed a batch.
+    pub(crate) begun: Supporters,
+    /// Whether this party's batch was proposed.
+    pub(crate) is_proposed: bool,
+    /// Whether this party has announced its last vote.
+    pub(crate) is_prefinalized: bool,
+    pub(crate) outcome: Option<StageOutcome>,
+    /// Parties that say that this is the outcome: those who did can be asked for its batches.
+    pub(crate) claimers: Vec<Party>,
+    wants: BTreeMap<Party, Want>,
+    /// When proposers whose batches are not here are left out.
+    waits_until: Option<Instant>,
+    /// When there is something to do by itself: at once after something has come.
+    due: Option<Instant>,
+}
+
+impl Stage {
+    pub(crate) fn new(committee: &Replicas, me: Party, timeout: Duration) -> Self {
+        Self {
+            broadcasts: committee.members().map(|_| Broadcast::new(me)).collect(),
+            bits: committee.members().map(|proposer| Binary::new(me, proposer, timeout)).collect(),
+            batches: BTreeMap::new(),
+            said: Vec::new(),
+            begun: Supporters::default(),
+            is_proposed: false,
+            is_prefinalized: false,
+            outcome: None,
+            claimers: Vec::new(),
+            wants: BTreeMap::new(),
+            waits_until: None,
+            due: Some(Instant::START),
+        }
+    }
+
+    /// Whether this proposer's own batch has not come here yet.
+    pub(crate) fn awaits(&self, proposer: Party) -> bool {
+        self.broadcasts.get(proposer.index()).is_some_and(|one| !one.has_received())
+    }
+
+    /// A batch from its proposer, durable by now.
+    pub(crate) fn receive_batch(&mut self, proposer: Party, id: BatchId, batch: Batch) {
+        if let Some(broadcast) = self.broadcasts.get_mut(proposer.index()) {
+            broadcast.received(id);
+            self.batches.insert(id, batch);
+            self.due = Some(Instant::START);
+        }
+    }
+
+    /// A batch that was asked for. Only the decided one is taken.
+    pub(crate) fn receive_answer(&mut self, proposer: Party, id: BatchId, batch: Batch) -> bool {
+        let is_wanted = self.missing().any(|one| one == (proposer, id));
+        if is_wanted {
+            self.batches.insert(id, batch);
+            self.wants.remove(&proposer);
+        }
+        is_wanted
+    }
+
+    /// Takes a vote.
+    ///
+    /// # Errors
+    /// If the sender has said something else before, of which it may say one.
+    pub(crate) fn receive_vote(
+        &mut self,
+        committee: &Replicas,
+        from: Party,
+        (proposer, vote): (Party, Vote),
+    ) -> Result<(), Contradicted> {
+        self.due = Some(Instant::START);
+        if from == proposer && matches!(vote, Vote::Batch(BatchVote::Echo(_))) {
+            self.begun.insert(committee, from);
+        }
+        let at = proposer.index();
+        match (vote, self.broadcasts.get_mut(at), self.bits.get_mut(at)) {
+            (Vote::Batch(vote), Some(broadcast), _) => broadcast.receive(committee, from, vote),
+            (Vote::Bit(vote), _, Some(binary)) => binary.receive(committee, from, vote),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes what this party said in an earlier life.
+    pub(crate) fn restore(&mut self, committee: &Replicas, me: Party, steps: &[Step]) {
+        for (proposer, vote) in steps.iter().flat_map(Step::votes) {
+            if let Vote::Bit(BitVote::Estimate { round: 1, bit, own: true }) = vote
+                && let Some(binary) = self.bits.get_mut(proposer.index())
+            {
+                binary.propose(bit);
+            }
+            // It contradicted nothing when it was written.
+            let _own = self.receive_vote(committee, me, (proposer, vote));
+            self.said.push((proposer, vote));
+        }
+    }
+
+    /// Whether something has come, or its time has.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+
+    /// What this party says by now.
+    pub(crate) fn advance(
+        &mut self,
+        committee: &Replicas,
+        now: Instant,
+        patience: Duration,
+    ) -> Vec<Step> {
+        if self.outcome.is_some() && self.said.is_empty() {
+            // Others have told the outcome: nobody waits for this party.
+            self.due = None;
+            return Vec::new();
+        }
+        let (mut said, mut delivered) = (Vec::new(), Supporters::default());
+        let slots = self.broadcasts.iter_mut().zip(&mut self.bits);
+        for (proposer, (broadcast, binary)) in committee.members().zip(slots) {
+            let votes = broadcast.advance(committee).into_iter().map(Vote::Batch);
+            said.extend(votes.map(|vote| (proposer, vote)));
+            if broadcast.delivered(committee).is_some() {
+                delivered.insert(committee, proposer);
+                binary.propose(true);
+            }
+        }
+        if committee.is_strong(delivered.stake()) {
+            let until = *self.waits_until.get_or_insert(now + patience);
+            if now >= until {
+                self.bits.iter_mut().for_each(|binary| binary.propose(false));
+            }
+        }
+        for (proposer, binary) in committee.members().zip(&mut self.bits) {
+            let votes = binary.advance(committee, now).into_iter().map(Vote::Bit);
+            said.extend(votes.map(|vote| (proposer, vote)));
+        }
+        self.said.extend(said.iter().copied());
+        let bits = self.bits.iter().filter_map(Binary::wake_at);
+        self.due = bits.chain(self.waits_until).filter(|at| *at > now).min();
+        Step::group(said)
+    }
+
+    /// All that this party has said, for a peer that missed it.
+    pub(crate) fn all_said(&self) -> Vec<Step> {
+        Step::group(self.said.iter().copied())
+    }
+
+    /// The outcome, if all bits are decided and it is known what they stand for.
+    pub(crate) fn decide(&self, committee: &Replicas) -> Option<StageOutcome> {
+        let decided = self.bits.iter().zip(&self.broadcasts).zip(committee.members());
+        let mut outcome = StageOutcome::new();
+        for ((binary, broadcast), proposer) in decided {
+            if binary.decided()? {
+                outcome.push((proposer, broadcast.delivered(committee)?));
+            }
+        }
+        Some(outcome)
+    }
+
+    /// The value for which this party has sent all that decides it in the first rounds that can.
+    pub(crate) fn prefinalized(
+        &self,
+        committee: &Replicas,
+        context: &[u8; 32],
+        stage: Slot,
+    ) -> Option<Value> {
+        let bits = self.bits.iter().zip(&self.broadcasts).zip(committee.members());
+        let mut outcome = StageOutcome::new();
+        for ((binary, broadcast), proposer) in bits {
+            if binary.prefinalized(committee)? {
+                outcome.push((proposer, broadcast.delivered(committee)?));
+            }
+        }
+        Some(value_of(context, stage, &outcome))
+    }
+
+    /// Batches of the outcome that are not here.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = (Party, BatchId)> {
+        let outcome = self.outcome.iter().flatten().copied();
+        outcome.filter(|(_, id)| !self.batches.contains_key(id))
+    }
+
+    /// Whom to ask now for what is missing: of each batch one party at a time.
+    pub(crate) fn ask(&mut self, now: Instant, again: Duration) -> Vec<(Party, Party)> {
+        let missing: Vec<_> = self.missing().collect();
+        let mut asks = Vec::new();
+        for (proposer, id) in missing {
+            let held = self.broadcasts.get(proposer.index());
+            let mut holders = held.map(|one| one.holders(id)).unwrap_or_default();
+            holders.extend(&self.claimers);
+            let want = self.wants.entry(proposer).or_default();
+            if want.next.is_some_and(|next| now < next) || holders.is_empty() {
+                continue;
+            }
+            want.next = Some(now + again);
+            let at = want.asked.checked_rem(holders.len()).unwrap_or(0);
+            asks.extend(holders.get(at).map(|holder| (*holder, proposer)));
+            want.asked = want.asked.saturating_add(1);
+        }
+        asks
+    }
+
+    pub(crate) fn batch(&self, id: BatchId) -> Option<&Batch> {
+        self.batches.get(&id)
+    }
+
+    /// The batch that this proposer sent here, or that was fetched.
+    pub(crate) fn batch_of(
+        &self,
+        context: &[u8; 32],
+        stage: Slot,
+        proposer: Party,
+    ) -> Option<&Batch> {
+        let decided = self.outcome.iter().flatten().find(|(one, _)| *one == proposer);
+        match decided {
+            Some((_, id)) => self.batches.get(id),
+            None => self
+                .batches
+                .iter()
+                .find(|(id, one)| one.id(context, stage, proposer) == **id)
+                .map(|(_, one)| one),
+        }
+    }
+
+    /// Whether this party's own batch is delivered: its network has nothing to send for this stage.
+    pub(crate) fn has_delivered(&self, committee: &Replicas, proposer: Party) -> bool {
+        let broadcast = self.broadcasts.get(proposer.index());
+        broadcast.is_some_and(|one| one.delivered(committee).is_some())
+    }
+
+    /// When something is due by itself; what is over may be among it.
+    pub(crate) fn wakes_at(&self) -> impl Iterator<Item = Instant> {
+        let wants = self.wants.values().filter_map(|want| want.next);
+        wants.chain(self.due)
+    }
+
+    pub(crate) fn into_batches(self) -> BTreeMap<BatchId, Batch> {
+        self.batches
+    }
+}

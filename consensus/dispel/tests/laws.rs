@@ -1,0 +1,24 @@
+//! What every engine must keep.
+use prefinal_dispel::Dispel;
+use prefinal_engine_suite::{MessageOf, Sample, Statement};
+use prefinal_protocol::Party;
+
+/// Nothing is signed. A vote says what it is for only together with the votes on all other proposers.
+struct Unsigned;
+
+impl Sample for Unsigned {
+    type Engine = Dispel;
+
+    /// Each proposer's bit is decided by a quorum of its own.
+    const FINAL_BY_ONE_VOTE: bool = false;
+
+    fn public_key(&self, _: Party) {}
+
+    fn secret_key(&self, _: Party) {}
+
+    fn statement(&self, _: &MessageOf<Self>) -> Option<Statement> {
+        None
+    }
+}
+
+prefinal_engine_suite::laws!(Unsigned);
