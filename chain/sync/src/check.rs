@@ -7,9 +7,11 @@
 //! | range | keys, rows | the request, the certified state |
 //! | ending | all of it | the committee of the epoch before |
 //!
+//! A value that was not verified is not kept: whoever passes it on would be taken for a liar.
+//!
 //! A delta is bound to its block only by the state that it leads to, which takes the parent's state
 //! (`process`). What is of a later epoch than the one that is known waits: it comes back as it is.
-use prefinal_execution::{Block, Executor, Header, Part, Randomness, Roots};
+use prefinal_execution::{Block, Executor, Header, Randomness, Roots};
 use prefinal_light::{BeaconVerifier, EpochEnding};
 use prefinal_protocol::EpochId;
 use prefinal_state::proof::{StateRoot, VerifiedRange};
@@ -189,10 +191,12 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         }
         let (mut checked, mut later) = (Vec::new(), Vec::new());
         for item in items {
-            if later.is_empty() && !self.is_later(item.attestation.epoch)? {
-                checked.push(self.block(peer, item)?);
-            } else {
+            if !later.is_empty() || self.is_later(item.attestation.epoch)? {
                 later.push(item);
+            } else if let Some(block) = self.block(peer, item)? {
+                checked.push(block);
+            } else {
+                break;
             }
         }
         Ok(Checked::Blocks { checked, later })
@@ -207,17 +211,18 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         }
     }
 
+    /// `None` if the block takes a value that the peer may not have: it may follow without a beacon.
     fn block<X>(
         &self,
         peer: PeerId,
         item: BlockItem<T::Certificate>,
-    ) -> Result<CheckedBlock<X, T::Certificate>, Fault>
+    ) -> Result<Option<CheckedBlock<X, T::Certificate>>, Fault>
     where
         X: Executor,
         X::Transaction: StoredTransaction,
     {
         let bytes = u64::try_from(borsh::object_length(&item).unwrap_or(0)).unwrap_or(u64::MAX);
-        let BlockItem { header, roots, attestation, transactions, delta } = item;
+        let BlockItem { header, roots, mut attestation, transactions, delta } = item;
         if self.names.content(&transactions) != attestation.content {
             return Err(Fault::Name);
         }
@@ -225,15 +230,20 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         let decoded = transactions.iter().map(|bytes| X::Transaction::from_bytes(bytes));
         let decoded: Option<Vec<X::Transaction>> = decoded.collect();
         let block = Block::new(header, decoded.ok_or(Fault::Transaction)?);
+        let value = self.randomness(&block, &mut attestation)?;
+        let is_needed = self.replay == Replay::Execute && block.has_tail() && self.beacon.is_some();
+        if is_needed && value.is_none() {
+            return Ok(None);
+        }
         let work = match (self.replay, delta) {
-            (Replay::Execute, None) => Work::Execute(self.randomness(&block, &attestation)?),
+            (Replay::Execute, None) => Work::Execute(value),
             (Replay::Deltas, Some(delta)) => {
                 delta.check_results(&roots).map_err(|_| Fault::Results)?;
                 Work::Apply(delta)
             }
             _ => return Err(Fault::DeltaMissing),
         };
-        Ok(CheckedBlock { peer, block, roots, attestation, work, bytes })
+        Ok(Some(CheckedBlock { peer, block, roots, attestation, work, bytes }))
     }
 
     /// The name, the slot and the roots.
@@ -250,29 +260,33 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         Ok(())
     }
 
+    /// The slot's value, if transactions of the block read it. It is kept with the block only if it was verified.
     fn randomness<Tx: StoredTransaction>(
         &self,
         block: &Block<Tx>,
-        attestation: &Attestation<T::Certificate>,
+        attestation: &mut Attestation<T::Certificate>,
     ) -> Result<Option<Randomness>, Fault> {
-        if block.part(Part::Tail).next().is_none() {
+        let signature = attestation.randomness.take();
+        if !block.has_tail() {
             return Ok(None);
         }
-        // Without a beacon the follower stops at the block; the peer has done nothing wrong.
-        let Some(beacon) = &self.beacon else { return Ok(None) };
-        let signature = attestation.randomness.as_ref().ok_or(Fault::NoRandomness)?;
-        let value = beacon.verify(block.header.slot, signature)?;
+        // Without a beacon the follower stops at the block if it executes it; the peer has done nothing wrong.
+        let (Some(beacon), Some(signature)) = (&self.beacon, signature) else { return Ok(None) };
+        let value = beacon.verify(block.header.slot, &signature)?;
+        attestation.randomness = Some(signature);
         Ok(Some(Randomness::new(*value.as_bytes())))
     }
 
     fn anchor<X: Executor>(
         &self,
-        anchor: SnapshotBlock<Attestation<T::Certificate>>,
+        mut anchor: SnapshotBlock<Attestation<T::Certificate>>,
     ) -> Result<Checked<X, T>, Fault> {
         if self.is_later(anchor.certificate.epoch)? {
             return Ok(Checked::LaterAnchor(anchor));
         }
         self.certified(&anchor.header, &anchor.roots, &anchor.certificate)?;
+        // Nobody executes it from here.
+        anchor.certificate.randomness = None;
         Ok(Checked::Anchor(anchor))
     }
 }

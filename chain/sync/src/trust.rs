@@ -80,7 +80,8 @@ pub struct Attestation<C> {
     pub certificate: C,
     /// Stands for the block's transactions in its name ([`BlockNames`](crate::BlockNames)).
     pub content: [u8; 32],
-    /// The slot's value as its beacon signed it, if the block has transactions that read it.
+    /// The slot's value as its beacon signed it, if the block has transactions that read it. A follower keeps it if it
+    /// knows the beacon's key, so it may be missing; it is never false.
     pub randomness: Option<Signature>,
 }
 
