@@ -285,6 +285,10 @@ impl World {
         }
     }
 
+    pub(crate) fn follower_wakes(&self) -> Option<Instant> {
+        self.follower.wake_at()
+    }
+
     pub(crate) fn banned(&self) -> BTreeSet<u64> {
         self.banned.keys().map(|peer| peer.get()).collect()
     }
