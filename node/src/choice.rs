@@ -60,10 +60,13 @@ impl Choice for EngineName {
         let replica =
             "Trantor with an application and state transfer, in a campaign; without a function";
         let pipeline = "Jolteon with certified, durable states on disks that fail, in a campaign";
+        let sync =
+            "None: followers of a chain among hostile peers, in a campaign; without a function";
         let others = [
             (Self::Permissive, "permissive", permissive),
             (Self::Replica, "replica", replica),
             (Self::Pipeline, "pipeline", pipeline),
+            (Self::Sync, "sync", sync),
         ];
         listed.chain(others).collect()
     }

@@ -121,10 +121,7 @@ const ARROWS: [(&str, &[&str]); 45] = [
     ),
     ("prefinal-sim", &["prefinal-protocol"]),
     ("prefinal-timelock", &["prefinal-crypto-core"]),
-    (
-        "prefinal-dispel",
-        &["prefinal-engine", "prefinal-protocol", "prefinal-weighted-rounding"],
-    ),
+    ("prefinal-dispel", &["prefinal-engine", "prefinal-protocol", "prefinal-weighted-rounding"]),
     (
         "prefinal-jolteon",
         &[
@@ -205,12 +202,14 @@ const ARROWS: [(&str, &[&str]); 45] = [
             "prefinal-engine",
             "prefinal-execution",
             "prefinal-jolteon",
+            "prefinal-light",
             "prefinal-malachite",
             "prefinal-protocol",
             "prefinal-pvss-dkg",
             "prefinal-registry",
             "prefinal-sim",
             "prefinal-state",
+            "prefinal-sync",
             "prefinal-trantor",
             "prefinal-validator",
             "prefinal-weighted-rounding",

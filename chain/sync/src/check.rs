@@ -7,6 +7,8 @@
 //! | range | keys, rows | the request, the certified state |
 //! | ending | all of it | the committee of the epoch before |
 //!
+//! A value that was not verified is not kept: whoever passes it on would be taken for a liar.
+//!
 //! A delta is bound to its block only by the state that it leads to, which takes the parent's state
 //! (`process`). What is of a later epoch than the one that is known waits: it comes back as it is.
 use prefinal_execution::{Block, Executor, Header, Randomness, Roots};
@@ -189,10 +191,12 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         }
         let (mut checked, mut later) = (Vec::new(), Vec::new());
         for item in items {
-            if later.is_empty() && !self.is_later(item.attestation.epoch)? {
-                checked.push(self.block(peer, item)?);
-            } else {
+            if !later.is_empty() || self.is_later(item.attestation.epoch)? {
                 later.push(item);
+            } else if let Some(block) = self.block(peer, item)? {
+                checked.push(block);
+            } else {
+                break;
             }
         }
         Ok(Checked::Blocks { checked, later })
@@ -207,11 +211,12 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         }
     }
 
+    /// `None` if the block takes a value that the peer may not have: it may follow without a beacon.
     fn block<X>(
         &self,
         peer: PeerId,
         item: BlockItem<T::Certificate>,
-    ) -> Result<CheckedBlock<X, T::Certificate>, Fault>
+    ) -> Result<Option<CheckedBlock<X, T::Certificate>>, Fault>
     where
         X: Executor,
         X::Transaction: StoredTransaction,
@@ -226,6 +231,10 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         let decoded: Option<Vec<X::Transaction>> = decoded.collect();
         let block = Block::new(header, decoded.ok_or(Fault::Transaction)?);
         let value = self.randomness(&block, &mut attestation)?;
+        let is_needed = self.replay == Replay::Execute && block.has_tail() && self.beacon.is_some();
+        if is_needed && value.is_none() {
+            return Ok(None);
+        }
         let work = match (self.replay, delta) {
             (Replay::Execute, None) => Work::Execute(value),
             (Replay::Deltas, Some(delta)) => {
@@ -234,7 +243,7 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
             }
             _ => return Err(Fault::DeltaMissing),
         };
-        Ok(CheckedBlock { peer, block, roots, attestation, work, bytes })
+        Ok(Some(CheckedBlock { peer, block, roots, attestation, work, bytes }))
     }
 
     /// The name, the slot and the roots.
@@ -250,25 +259,21 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         Ok(())
     }
 
-    /// The slot's value, if the block reads it. What is not verified is taken away: it would be given on.
+    /// The slot's value, if transactions of the block read it. It is kept with the block only if it was verified.
     fn randomness<Tx: StoredTransaction>(
         &self,
         block: &Block<Tx>,
         attestation: &mut Attestation<T::Certificate>,
     ) -> Result<Option<Randomness>, Fault> {
-        // Without a beacon the follower stops at a block that it executes; the peer has done nothing wrong.
-        let Some(beacon) = self.beacon.as_ref().filter(|_| block.has_tail()) else {
-            attestation.randomness = None;
+        let signature = attestation.randomness.take();
+        if !block.has_tail() {
             return Ok(None);
-        };
-        match &attestation.randomness {
-            Some(signature) => {
-                let value = beacon.verify(block.header.slot, signature)?;
-                Ok(Some(Randomness::new(*value.as_bytes())))
-            }
-            None if self.replay == Replay::Execute => Err(Fault::NoRandomness),
-            None => Ok(None),
         }
+        // Without a beacon the follower stops at the block if it executes it; the peer has done nothing wrong.
+        let (Some(beacon), Some(signature)) = (&self.beacon, signature) else { return Ok(None) };
+        let value = beacon.verify(block.header.slot, &signature)?;
+        attestation.randomness = Some(signature);
+        Ok(Some(Randomness::new(*value.as_bytes())))
     }
 
     fn anchor<X: Executor>(

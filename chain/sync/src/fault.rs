@@ -49,9 +49,6 @@ pub enum Fault {
     /// The changed rows do not lead to the certified state.
     #[error("the changed rows do not lead to the certified state")]
     Delta,
-    /// The block has transactions that read the slot's value, and comes without it.
-    #[error("the value that transactions of the block read is missing")]
-    NoRandomness,
     /// The slot's value is not the one that the beacon signed.
     #[error(transparent)]
     Randomness(#[from] BeaconError),
@@ -75,7 +72,6 @@ impl Fault {
             Self::Epoch { .. } => "other-epoch",
             Self::Transaction => "malformed-message",
             Self::Results | Self::Delta => "proof-mismatch",
-            Self::NoRandomness => "truncated",
             Self::Randomness(error) => error.code(),
             Self::Proof(error) => error.code(),
             Self::Ending(error) => error.code(),

@@ -83,7 +83,8 @@ pub struct Attestation<C> {
     pub content: [u8; 32],
     /// Shows the block's place, if its name does not ([`CertifiedPlaces`](crate::CertifiedPlaces)).
     pub place: Option<ListProof>,
-    /// The slot's value as its beacon signed it, if the block has transactions that read it.
+    /// The slot's value as its beacon signed it, if the block has transactions that read it. A follower keeps it if it
+    /// knows the beacon's key, so it may be missing; it is never false.
     pub randomness: Option<Signature>,
 }
 

@@ -125,6 +125,21 @@ impl Sums {
             [engine.to_string(), function.to_string(), count.to_string()]
         });
         say!("{}", table::table(&["engine", "function", "executions"], rows));
+        let is_sync = |(engine, _): &(EngineName, Function)| *engine == EngineName::Sync;
+        if self.played.keys().all(is_sync) {
+            say!(
+                "{} executions, {} faults, {:.0} s of virtual time; {} blocks followed, at most {} bytes \
+                 asked for and held by one follower; fingerprint {:016x}; {} violations",
+                self.executions,
+                self.tally.total(),
+                self.took.as_secs_f64(),
+                self.slots,
+                self.most_kept,
+                self.fingerprint,
+                self.violations
+            );
+            return;
+        }
         let [slow, fast, tight] = self.values;
         say!(
             "{} executions, {} faults, {:.0} s of virtual time; {} slots got their values, of single \

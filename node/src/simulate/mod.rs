@@ -6,6 +6,7 @@
 //! | `campaign`   | thousands of executions under attack                                      |
 //! | `execution`  | from a transaction to its certified, durable state, with the pipeline's switches |
 //! | `load`       | latency over throughput, with clients on Trantor                          |
+//! | `sync`       | followers of a chain: naive against pipelined, among slow and lying peers |
 //! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
 //! | `throughput` | the plot of latency over throughput                                      |
 //!
@@ -14,6 +15,7 @@
 mod campaign;
 mod execution;
 mod load;
+mod sync;
 mod thresholds;
 mod throughput;
 
@@ -62,6 +64,8 @@ pub struct Options {
     execution: execution::ExecutionOptions,
     #[command(flatten)]
     load: load::LoadOptions,
+    #[command(flatten)]
+    sync: sync::SyncOptions,
     /// How many of the table's largest holders take part [default: all with stake]
     #[arg(long)]
     parties: Option<usize>,
@@ -166,13 +170,15 @@ impl Options {
     /// The engine of a campaign, if it is not drawn.
     fn campaign_engine(&self) -> Option<EngineName> {
         let pipeline = self.execution.is_asked_for().then_some(EngineName::Pipeline);
-        pipeline.or(self.engine)
+        let sync = self.sync.is_asked_for().then_some(EngineName::Sync);
+        pipeline.or(sync).or(self.engine)
     }
 
     /// The function of a campaign, if it is not drawn.
     fn played_function(&self) -> Option<Function> {
-        let pipeline = self.campaign_engine() == Some(EngineName::Pipeline);
-        pipeline.then_some(Function::Ideal).or(self.function)
+        let is_alone = [EngineName::Pipeline, EngineName::Sync].map(Some);
+        let is_alone = is_alone.contains(&self.campaign_engine());
+        is_alone.then_some(Function::Ideal).or(self.function)
     }
 
     /// Refuses what a campaign on replicas or with the pipeline does not use.
@@ -182,6 +188,9 @@ impl Options {
                 "--engine replica has an application in place of a function"
             }
             Some(EngineName::Pipeline) => "the pipeline plays with ideal values, in one epoch",
+            Some(EngineName::Sync) => {
+                "followers play without an engine and a committee's functions"
+            }
             _ => return Ok(()),
         };
         let function = self.function.is_some_and(|function| function != Function::Ideal);
@@ -246,11 +255,17 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     if options.load.is_asked_for() {
         return load::run(options);
     }
+    if options.sync.is_asked_for() {
+        return sync::run(options);
+    }
     let engine = match options.engine {
         None => engine::Name::default(),
         Some(EngineName::Listed(name)) => name,
-        Some(EngineName::Permissive | EngineName::Replica | EngineName::Pipeline) => {
-            let what = "--engine permissive, replica and pipeline: they play in a --campaign only";
+        Some(
+            EngineName::Permissive | EngineName::Replica | EngineName::Pipeline | EngineName::Sync,
+        ) => {
+            let what =
+                "--engine permissive, replica, pipeline and sync: they play in a --campaign only";
             return Err(Failure::bad_input(what));
         }
     };

@@ -243,13 +243,13 @@ impl Costs {
 
 /// Where there are more, the curves would take them, and prices are spread over cores afterwards.
 #[cfg(feature = "parallel")]
-fn on_one_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Failure> {
+pub(crate) fn on_one_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Failure> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     Ok(pool.map_err(Failure::bad_input)?.install(work))
 }
 
 #[cfg(not(feature = "parallel"))]
-fn on_one_thread<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
+pub(crate) fn on_one_thread<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
     Ok(work())
 }
 

@@ -7,6 +7,7 @@
 //! | [`dealt`]      | the same for large committees: keys dealt before, ideal cryptography at real prices |
 //! | [`load`]       | latency over throughput: clients in a closed loop on Trantor              |
 //! | [`execution`]  | from a transaction to its certified, durable state: throughput against latency |
+//! | [`sync`]       | followers of a chain: naive against pipelined, and among hostile peers     |
 //! | [`campaign`]   | thousands of executions under attack, on every engine                     |
 //! | [`check`], `view` | what must hold of whole validators; `finality`: what is final          |
 //! | [`thresholds`] | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
@@ -50,6 +51,7 @@ mod prices;
 mod seating;
 mod seen;
 pub mod stakes;
+pub mod sync;
 pub mod thresholds;
 mod view;
 pub mod waits;

@@ -20,7 +20,7 @@ use crate::names::BlockNames;
 use crate::peers::{PeerId, PeerScore, Peers};
 use crate::persist::{StoreCall, StoreJob};
 use crate::process::ExecuteJob;
-use crate::replay::{Head, ReplayStages};
+use crate::replay::{Chunk, Head, ReplayStages};
 use crate::restore::{Restore, Seek};
 use crate::trust::{Attestation, Trust};
 use crate::wire::{ANSWER_HEAD, Ask, Received, Request, RequestId, WireError, received};
@@ -228,7 +228,12 @@ where
             return;
         }
         let Some(checked) = self.stages.take_next() else { return };
-        let header = checked.block.header;
+        let (header, got) = (checked.block.header, checked.attestation.epoch);
+        // It was verified before the epoch began. Members of a committee that is over may have nothing to lose.
+        if let Some(here) = self.trust.epoch().filter(|here| got < *here) {
+            self.ban(checked.peer, None, Fault::Epoch { here, got });
+            return self.stages.ask_again(Chunk { first: header.height, count: 1, attempt: 1 });
+        }
         if header.parent != self.stages.head.id {
             return self.stop(StopReason::Forked { header });
         }

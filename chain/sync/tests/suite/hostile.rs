@@ -224,44 +224,69 @@ fn false_deltas() {
     assert_eq!(missing, Fault::DeltaMissing);
 }
 
+/// Not the value of its slot, but a signature.
+fn false_value(_: &mut TestPeer, request: &Request, mut payload: Payload<Cert>) -> Vec<u8> {
+    if let Payload::Blocks(items) = &mut payload {
+        for item in items.iter_mut().filter(|item| item.header.height.get() == DRAW) {
+            item.attestation.randomness = Some(item.attestation.certificate.signature);
+        }
+    }
+    send(request, &payload)
+}
+
 #[test]
 fn a_false_value_of_a_slot() {
-    let missing = caught(Replay::Execute, None, |_, request, mut payload| {
-        if let Payload::Blocks(items) = &mut payload {
-            items.iter_mut().for_each(|item| item.attestation.randomness = None);
-        }
-        send(request, &payload)
-    });
-    assert_eq!(missing, Fault::NoRandomness);
-    // Who applies deltas does not need it, but gives it on.
-    let other = caught_replaying(|_, request, mut payload| {
-        if let Payload::Blocks(items) = &mut payload {
-            for item in items.iter_mut().filter(|item| item.header.height.get() == DRAW) {
-                item.attestation.randomness = Some(item.attestation.certificate.signature);
-            }
-        }
-        send(request, &payload)
-    });
-    for fault in other {
+    for fault in caught_replaying(false_value) {
         assert!(matches!(fault, Fault::Randomness(_)), "{fault:?}");
     }
 }
 
-/// What is stored is compared with the chain, block by block.
+/// Others would ban this follower for a value that it passes on, so none is kept that was not verified.
 #[test]
-fn a_value_that_no_transaction_reads_is_not_kept() {
-    let lie: Lie = |_, request, mut payload| {
+fn a_value_that_is_not_verified_is_not_kept() {
+    let everywhere: Lie = |_, request, mut payload| {
         if let Payload::Blocks(items) = &mut payload {
-            for item in items.iter_mut().filter(|item| item.header.height.get() != DRAW) {
+            for item in items.iter_mut() {
                 item.attestation.randomness = Some(item.attestation.certificate.signature);
             }
+        }
+        if let Payload::Anchor(anchor) = &mut payload {
+            anchor.certificate.randomness = Some(anchor.certificate.certificate.signature);
+        }
+        send(request, &payload)
+    };
+    for snapshot_beyond in [None, Some(5)] {
+        // Without a beacon nothing is known of values, and deltas need none.
+        let config =
+            prefinal_sync::Config { beacon: None, snapshot_beyond, ..config(Replay::Deltas) };
+        let mut world = World::new(config, vec![TestPeer::lying(everywhere)]);
+        world.run(12, 200);
+        assert_eq!(world.banned(), [].into());
+        let lowest = world.store.lowest().get().max(1);
+        assert!(world.tip() >= 12 && (lowest > 1) == snapshot_beyond.is_some());
+        for height in lowest..=world.tip() {
+            let kept = world.store.certificate(Height::new(height)).unwrap().unwrap();
+            assert_eq!(kept.randomness, None, "{height}");
+        }
+    }
+}
+
+/// It may follow without a beacon. So it is asked less, and not banned.
+#[test]
+fn a_peer_without_the_value_of_a_slot_is_no_liar() {
+    let lie: Lie = |_, request, mut payload| {
+        if let Payload::Blocks(items) = &mut payload {
+            items.iter_mut().for_each(|item| item.attestation.randomness = None);
         }
         send(request, &payload)
     };
     for replay in [Replay::Execute, Replay::Deltas] {
-        let mut world = World::new(config(replay), vec![TestPeer::lying(lie)]);
-        world.run(8, 200);
-        assert!(world.tip() >= 8 && world.banned().is_empty(), "{:?}", world.banned);
+        let peers = [TestPeer::lying(lie), TestPeer::honest(300)];
+        let mut world = World::new(config(replay), peers.into());
+        world.bare_values = replay == Replay::Deltas;
+        world.run(TIP, 200);
+        assert_eq!((world.tip(), &world.stopped), (TIP, &None));
+        assert_eq!(world.banned(), [].into());
     }
 }
 

@@ -11,6 +11,7 @@
 mod chain;
 mod crash;
 mod hostile;
+mod limits;
 mod modes;
 mod places;
 mod serve;

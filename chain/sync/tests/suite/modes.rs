@@ -122,6 +122,8 @@ fn what_is_asked_for_and_held_stays_within_its_bytes() {
     for window in [40_000_u64, 4_000_000] {
         let mut config = config(Replay::Deltas);
         (config.limits.answer_bytes, config.limits.window_bytes) = (8_000, window);
+        // Many small answers, so that it is the bytes that bind.
+        config.limits.answer_blocks = 1;
         let mut world = World::new(config, peers());
         // The peer of the lowest blocks is silent for a while: the others fill the window.
         world.peers[0].claim = None;

@@ -1,7 +1,7 @@
 //! The formats: what is encoded comes back, and nothing else is understood.
 use prefinal_execution::Height;
 use prefinal_protocol::EpochId;
-use prefinal_state::proof::{KeyRange, RangeNode, RangeProof, StateRange};
+use prefinal_state::proof::{KeyRange, RangeNode, RangeProof, StateRange, StateRow};
 use prefinal_sync::wire::{
     Ask, BlockAsk, Compression, HeightRange, MAX_ITEMS, Payload, RangeAsk, Request, RequestId,
     Summary, WireError,
@@ -80,6 +80,14 @@ fn lists_are_refused_before_memory_is_taken() {
     let bytes = borsh::to_vec(&Payload::<Cert>::Range(range)).unwrap();
     let error = Payload::<Cert>::decode(&bytes).unwrap_err();
     assert_eq!(error, WireError::TooMany { got: MAX_ITEMS + 1, most: MAX_ITEMS });
+    // Two lists that are too long together.
+    let row = StateRow { key: KeyRange::ALL.first, value: Vec::new() };
+    let half = MAX_ITEMS / 2 + 1;
+    let proof = RangeProof { nodes: vec![RangeNode::Split; half] };
+    let range = StateRange { keys: KeyRange::ALL, rows: vec![row; half], proof };
+    let bytes = borsh::to_vec(&Payload::<Cert>::Range(range)).unwrap();
+    let error = Payload::<Cert>::decode(&bytes).unwrap_err();
+    assert_eq!(error, WireError::TooMany { got: half, most: MAX_ITEMS - half });
     // More than there are bytes.
     let mut bytes = vec![1];
     bytes.extend(60_000_u32.to_le_bytes());

@@ -14,6 +14,7 @@
 //! | `validators` | whole validators on Jolteon, which continue from these                       |
 //! | `replica`    | Trantor with an application, checkpoints and state transfer, without a function |
 //! | `pipeline`   | Jolteon with execution: certified states on disks that fail                     |
+//! | [`sync`](crate::sync) | followers of a chain among hostile peers, without an engine          |
 //! | `tally`      | numbers of what was done                                                     |
 //!
 //! Engine and function are drawn separately from the script. So an execution has the same script with
@@ -98,6 +99,8 @@ pub enum EngineName {
     Replica,
     /// Jolteon with the pipeline from a proposal to its certified, durable state. The function is ideal
     Pipeline,
+    /// None: followers of a chain among hostile peers. There is no function
+    Sync,
 }
 
 /// The function that the parties of an execution evaluate.
@@ -128,6 +131,7 @@ impl fmt::Display for EngineName {
             Self::Permissive => f.write_str("permissive"),
             Self::Replica => f.write_str("replica"),
             Self::Pipeline => f.write_str("pipeline"),
+            Self::Sync => f.write_str("sync"),
         }
     }
 }
@@ -377,6 +381,7 @@ impl Order {
         let play = AssertUnwindSafe(|| match kind.0 {
             EngineName::Replica => hall.play_replica(game, &Draw::new(seed, companies)),
             EngineName::Pipeline => hall.play_pipeline(seed, &Draw::new(seed, stakes)),
+            EngineName::Sync => crate::sync::play(seed),
             _ => hall.play(game, kind.1, &Draw::new(seed, stakes), player),
         });
         // What panics is a violation like any other, and the others are still played.

@@ -136,7 +136,7 @@ impl<S: Forge> Table<S> {
                 let terms = self.terms::<E>(Binding::Slot, E::FAST_ATTEMPT, without)?;
                 self.play_on::<E>(seed, draw, terms, self.cast(signatures))
             }),
-            EngineName::Replica | EngineName::Pipeline => {
+            EngineName::Replica | EngineName::Pipeline | EngineName::Sync => {
                 Err(Failure::bad_input(format_args!("{engine}: it is played by itself")))
             }
             EngineName::Permissive => {

@@ -72,6 +72,24 @@ pub enum Kind {
     EagerSignature,
     /// A proposal, order, value or certificate that reaches the pipeline late.
     Late,
+    /// An answer of which one thing is altered.
+    Fabricated,
+    /// A message that is cut, or an answer with fewer blocks.
+    Cut,
+    /// Blocks or rows in another order.
+    Reordered,
+    /// A summary of what a peer does not have, or of less than it has.
+    FalseSummary,
+    /// A message that is too long, or says that it is.
+    Oversized,
+    /// An answer at a byte a second.
+    Drip,
+    /// An answer that says that there is none.
+    Denied,
+    /// A message that means nothing.
+    Junk,
+    /// A link that is lost, and comes back.
+    LinkLost,
     /// A start on a store that holds blocks which are not committed.
     Optimistic,
     /// A state that an honest party has taken from others.
@@ -92,6 +110,8 @@ pub enum Kind {
     FoundState,
     /// A faulty party that has sent pieces which are none.
     FoundPiece,
+    /// A peer that is banned for what it has said.
+    Banned,
     /// A party that has stopped because its state is not the certified one.
     FoundDivergence,
 }
@@ -136,6 +156,7 @@ impl Kind {
                 | Self::FoundState
                 | Self::FoundPiece
                 | Self::FoundDivergence
+                | Self::Banned
                 | Self::Optimistic
         )
     }
@@ -250,6 +271,15 @@ impl fmt::Display for Kind {
             Self::OtherExecutor => "parties with another executor",
             Self::EagerSignature => "states signed before they are ordered",
             Self::Late => "inputs that reach the pipeline late",
+            Self::Fabricated => "answers that are altered",
+            Self::Cut => "messages cut, and answers with fewer blocks",
+            Self::Reordered => "blocks and rows in another order",
+            Self::FalseSummary => "summaries of less or of more than there is",
+            Self::Oversized => "messages that are too long, or say so",
+            Self::Drip => "answers at a byte a second",
+            Self::Denied => "answers that there is nothing",
+            Self::Junk => "messages that mean nothing",
+            Self::LinkLost => "links lost for a while",
             Self::Optimistic => "seen: starts with blocks that are not committed",
             Self::Restored => "seen: states taken from others",
             Self::GaveUp => "seen: views given up",
@@ -260,6 +290,7 @@ impl fmt::Display for Kind {
             Self::FoundMalformed => "found: malformed messages",
             Self::FoundState => "found: votes for wrong states, with evidence",
             Self::FoundPiece => "found: wrong pieces of states",
+            Self::Banned => "found: peers to ban, with evidence",
             Self::FoundDivergence => "found: states that are not the certified ones",
         })
     }
