@@ -16,7 +16,7 @@ const OF_BINDINGS: [&str; 5] =
 const OF_SIDECAR: [&str; 3] = ["boundary-unknown", "malformed-message", "no-keys-yet"];
 
 /// The crates whose errors have codes.
-const CRATES: [&str; 26] = [
+const CRATES: [&str; 27] = [
     "prefinal",
     "protocol",
     "crypto-core",

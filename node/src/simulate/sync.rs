@@ -396,25 +396,6 @@ impl Bench<'_> {
             seed,
             ..
         } = *self.experiment.parameters();
-        let header = [
-            "seed",
-            "blocks",
-            "transfers",
-            "accounts",
-            "peers",
-            "round_trip_ms",
-            "answer_blocks",
-            "poll_ms",
-            "slow_ms",
-            "cores",
-            "experiment",
-            "way",
-            "crowd",
-            "prices",
-            "across",
-            "value",
-            "unit",
-        ];
         let numbers = [seed, blocks, transfers, accounts, peers.into()].map(|one| one.to_string());
         let spans = [round_trip, poll, slow].map(|span| span.as_millis().to_string());
         let [round_trip, poll, slow] = spans;
@@ -426,7 +407,7 @@ impl Bench<'_> {
             let before = numbers.iter().chain(&others).cloned();
             before.chain(words).chain(last).collect::<Vec<_>>()
         });
-        let header = header.map(str::to_owned).to_vec();
+        let header = COLUMNS.map(str::to_owned).to_vec();
         records(&csv, std::iter::once(header).chain(rows))?;
         let title =
             format!("From the genesis to the tip, {transfers} transfers a block, seed {seed}");
@@ -448,6 +429,27 @@ impl Bench<'_> {
         Ok(())
     }
 }
+
+/// The columns of the records.
+const COLUMNS: [&str; 17] = [
+    "seed",
+    "blocks",
+    "transfers",
+    "accounts",
+    "peers",
+    "round_trip_ms",
+    "answer_blocks",
+    "poll_ms",
+    "slow_ms",
+    "cores",
+    "experiment",
+    "way",
+    "crowd",
+    "prices",
+    "across",
+    "value",
+    "unit",
+];
 
 fn ratio(one: u64, other: u64) -> f64 {
     let float = |number: u64| Duration::from_micros(number).as_secs_f64();

@@ -229,7 +229,8 @@ impl SampleChain {
         let certificate = certificate.ok_or_else(missing)?;
         let epoch_id = EpochId::new(epoch);
         let roots = execution.roots;
-        let attestation = Attestation { epoch: epoch_id, certificate, content, randomness };
+        let attestation =
+            Attestation { epoch: epoch_id, certificate, content, place: None, randomness };
         self.store.write_certified(&block, &execution, &attestation).map_err(Failure::bad_input)?;
         let is_known = usize::try_from(epoch).is_ok_and(|epoch| epoch < self.plan.epochs.len());
         if is_known && !self.endings.contains_key(&epoch_id) {

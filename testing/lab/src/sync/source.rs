@@ -108,6 +108,10 @@ impl Source for PartSource<'_> {
         if self.has_block(height) { self.whole().block(height) } else { Ok(None) }
     }
 
+    fn is_executable(&self, block: &SourceBlock<Self>) -> bool {
+        self.whole().is_executable(block)
+    }
+
     fn delta(&self, height: Height) -> Result<Option<BlockDelta>, StateError> {
         if self.has_block(height) { self.whole().delta(height) } else { Ok(None) }
     }

@@ -2,12 +2,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prefinal_execution::{BlockId, Header};
+use prefinal_execution::{Header, Roots};
 use prefinal_light::{
     BlockError, CertifiedBlock, EndingError, EpochEnding, LightObject, StakeVerifier, VerifiedBlock,
 };
 use prefinal_protocol::EpochId;
-use prefinal_sync::{BlockNames, HashedNames, Trust};
+use prefinal_state::proof::ListProof;
+use prefinal_sync::{BlockNames, Fault, HashedNames, Trust};
 use sha2::{Digest, Sha256};
 
 use super::chain::SampleCertificate;
@@ -113,10 +114,16 @@ impl BlockNames for SampleNames {
         HashedNames.content(transactions)
     }
 
-    fn name(&self, header: &Header, content: &[u8; 32]) -> BlockId {
+    fn verify(
+        &self,
+        header: &Header,
+        roots: &Roots,
+        content: &[u8; 32],
+        place: Option<&ListProof>,
+    ) -> Result<(), Fault> {
         match self {
-            Self::Hashed => HashedNames.name(header, content),
-            Self::Believed => header.id,
+            Self::Hashed => HashedNames.verify(header, roots, content, place),
+            Self::Believed => Ok(()),
         }
     }
 }
