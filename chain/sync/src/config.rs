@@ -48,8 +48,8 @@ pub struct Config {
 /// What a follower allows for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FollowerLimits {
-    /// Most bytes that are asked for, or held and not yet durable, together. Exceeded by one answer at most, the one
-    /// that everything else waits for.
+    /// Most bytes that are asked for, or held and not yet durable, together. Exceeded by three answers at most: the
+    /// blocks that everything else waits for, what leads to their epoch, and a block whose state may be fetched.
     pub window_bytes: u64,
     /// Most bytes of one answer before compression. A block with its delta must fit.
     pub answer_bytes: u32,

@@ -117,7 +117,7 @@
 //! is read from the store ([`Past`]), each of whose calls happens or does not. A half restored state is gone on with.
 //!
 //! **Memory.** What is asked for and what is held and not durable stays within `FollowerLimits::window_bytes` of
-//! encoded bytes, and one answer beyond. The decoder refuses lists before it takes memory for them.
+//! encoded bytes, and three answers beyond. The decoder refuses lists before it takes memory for them.
 //!
 //! **Left to others.** Links, and how much a peer may ask for, are the host's. Pruning is the store's
 //! (`StateStore::prune`). That a chain's tip is the *latest* one no proof shows.

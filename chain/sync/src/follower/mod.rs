@@ -256,6 +256,10 @@ where
         {
             let (head, view) = (self.stages.head, self.stages.view.clone());
             self.stages = ReplayStages::new(head, view);
+            // The block that was being executed has led there meanwhile.
+            if anchor.header.height <= head.height {
+                return;
+            }
             let mut restore = Restore::new(anchor.clone(), &[]);
             restore.storing = Some(0);
             self.restore = Some(restore);

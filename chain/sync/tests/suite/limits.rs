@@ -7,7 +7,7 @@ use prefinal_sync::{
     Fault, HashedNames, Past, Replay, Server, ServerLimits, StopReason, StoreSource, Trust,
 };
 
-use crate::chain::{Cert, EPOCHS, TIP, certify, chain, epoch};
+use crate::chain::{Cert, DRAW, EPOCHS, TIP, certify, chain, epoch};
 use crate::world::{TestPeer, World, config};
 
 /// A height of the first epoch that neither is empty nor reads a value.
@@ -134,6 +134,30 @@ fn a_state_that_is_all_there_when_it_crashes_is_the_last_one_when_it_starts_agai
         world.peers[0].claim = None;
         world.run(TIP, 20);
         assert_eq!((world.tip(), world.store.lowest().get()), (TIP, TIP));
+    }
+}
+
+/// The block whose state may be fetched is verified while the block itself is being executed.
+#[test]
+fn a_state_is_not_fetched_if_replaying_gets_there_first() {
+    for later in 0..4 {
+        let mut config = config(Replay::Execute);
+        config.snapshot_beyond = Some(1);
+        let mut world = World::new(config, [10, 10 + later].map(TestPeer::honest).into());
+        world.peers[0].claim = Some(|mut summary| {
+            summary.snapshots.clear();
+            summary
+        });
+        world.peers[1].claim = Some(|mut summary| {
+            summary.snapshots = summary.blocks.map(|blocks| blocks.last).into_iter().collect();
+            (summary.blocks, summary.deltas) = (None, None);
+            summary
+        });
+        for tip in 1..DRAW {
+            world.peers.iter_mut().for_each(|peer| peer.tip = tip);
+            world.run(tip, 5);
+            assert_eq!((world.tip(), &world.stopped), (tip, &None), "{later} ms later");
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use prefinal_sync::{
     CacheCounts, Config, Follower, Input, Past, Replay, Server, ServerLimits, StoreSource,
 };
 
-use super::chain::{EXECUTOR, SampleChain, SampleStore};
+use super::chain::{EXECUTOR, SampleCertificate, SampleChain, SampleStore};
 use super::node::{
     Bytes, Event, Happens, Job, Mistake, Node, NodePlan, SampleFollower, Service, Wants,
 };
@@ -53,20 +53,25 @@ impl NodeDisk {
     }
 
     /// Opens what a crash left. Sometimes the disk fails in the middle of that, and it begins again.
-    fn boot(&mut self, chain: &SampleChain) -> Result<&SampleStore, String> {
+    fn boot(&mut self, chain: &SampleChain) -> Result<Past<SampleCertificate>, String> {
         self.crash();
         if self.failures > 0 && self.dice.below(4) == 0 {
             self.arm(20);
-            match chain.open(&self.disk) {
-                Ok(store) => return Ok(self.store.insert(store)),
+            match self.open(chain) {
+                Ok(past) => return Ok(past),
                 Err(_) => self.crash(),
             }
         }
-        let store = chain.open(&self.disk)?;
+        let past = self.open(chain)?;
         if self.failures > 0 {
             self.arm(CHANGES_TO_FAILURE);
         }
-        Ok(self.store.insert(store))
+        Ok(past)
+    }
+
+    fn open(&mut self, chain: &SampleChain) -> Result<Past<SampleCertificate>, String> {
+        let store = self.store.insert(chain.open(&self.disk)?);
+        Past::of(store).map_err(|error| error.to_string())
     }
 
     fn arm(&mut self, most: u64) {
@@ -166,7 +171,7 @@ impl SyncHost {
         let disk = self.disks.entry(seat).or_insert_with(fresh);
         disk.endings = kept.iter().map(|one| (one.block.epoch, one.clone())).collect();
         let endings = disk.endings.clone();
-        let past = Past::of(disk.boot(&chain)?).map_err(|error| error.to_string())?;
+        let past = disk.boot(&chain)?;
         let mut trust = chain.trust();
         if self.mistake == Some(Mistake::BelievesCertificates) {
             trust = trust.believing();
@@ -281,7 +286,8 @@ impl Host for SyncHost {
         self.look(seat);
         let outputs = VecDeque::new();
         let bound = follows.map_or(0, |config| {
-            config.limits.window_bytes.saturating_add(config.limits.answer_bytes.into())
+            let answers = u64::from(config.limits.answer_bytes).saturating_mul(3);
+            config.limits.window_bytes.saturating_add(answers)
         });
         let most = Rc::clone(self.most.entry(seat).or_default());
         let (begins, now, mistake) = (Instant::at(begins), Instant::START, self.mistake);

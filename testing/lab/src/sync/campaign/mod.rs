@@ -18,7 +18,7 @@
 //! | validity    | after each write and each start: the committed block, its content, its attestation and the state that is being fetched are the chain's; at the end every row is |
 //! | durability  | what was reported as durable is there after a crash                                   |
 //! | accusation  | nobody is banned who has said nothing but what honest peers say                       |
-//! | memory      | never more bytes than the window and one answer                                       |
+//! | memory      | never more bytes than the window and three answers                                    |
 //! | liveness    | when the network has healed, the follower gets to the tip; it never stops              |
 mod draw;
 mod fabricate;
