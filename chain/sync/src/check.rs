@@ -281,8 +281,12 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
         &self,
         mut anchor: SnapshotBlock<Attestation<T::Certificate>>,
     ) -> Result<Checked<X, T>, Fault> {
-        if self.is_later(anchor.certificate.epoch)? {
-            return Ok(Checked::LaterAnchor(anchor));
+        let epoch = anchor.certificate.epoch;
+        match self.trust.epoch() {
+            Some(here) if epoch > here => return Ok(Checked::LaterAnchor(anchor)),
+            // It was asked for, but cannot be verified any more.
+            Some(here) if epoch < here => return Ok(Checked::Absent),
+            _ => {}
         }
         self.certified(&anchor.header, &anchor.roots, &anchor.certificate)?;
         // Nobody executes it from here.
