@@ -282,8 +282,12 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
     ) -> Result<Checked<X, T>, Fault> {
         // Without its transactions nobody needs it.
         anchor.certificate.randomness = None;
-        if self.is_later(anchor.certificate.epoch)? {
-            return Ok(Checked::LaterAnchor(anchor));
+        let epoch = anchor.certificate.epoch;
+        match self.trust.epoch() {
+            Some(here) if epoch > here => return Ok(Checked::LaterAnchor(anchor)),
+            // It was asked for, but cannot be verified any more.
+            Some(here) if epoch < here => return Ok(Checked::Absent),
+            _ => {}
         }
         self.certified(&anchor.header, &anchor.roots, &anchor.certificate)?;
         Ok(Checked::Anchor(anchor))

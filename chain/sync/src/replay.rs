@@ -82,9 +82,11 @@ impl<X: Executor, C> ReplayStages<X, C> {
         self.head.height.next()
     }
 
-    /// Whether there is nothing between the network and the disk.
+    /// Whether nothing goes on between the network and the disk. What waits for a block that is missing does not.
     pub(crate) fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.later.is_empty() && self.is_drained()
+        let needed = self.needed();
+        let has_next = self.waiting.contains_key(&needed) || self.later.contains_key(&needed);
+        !has_next && self.is_drained()
     }
 
     /// Whether nothing is executed, or executed and not durable.
@@ -139,16 +141,25 @@ impl<X: Executor, C> ReplayStages<X, C> {
         }
     }
 
-    /// These blocks are missing yet.
+    /// These blocks are missing yet, unless they are executed already.
     pub(crate) fn ask_again(&mut self, chunk: Chunk) {
-        if chunk.count > 0 && chunk.first > self.head.height {
-            self.again.insert(chunk.first, chunk);
+        let done = self.needed().get().saturating_sub(chunk.first.get());
+        let (first, count) = (chunk.first.after(done), chunk.count.saturating_sub(done));
+        if count > 0 {
+            let known = self.again.get(&first).map_or(0, |known| known.count);
+            self.again.insert(first, Chunk { first, count: count.max(known), ..chunk });
         }
     }
 
     pub(crate) fn insert(&mut self, block: CheckedBlock<X, C>) {
+        let height = block.block.header.height;
+        if height <= self.head.height {
+            return;
+        }
         self.waiting_bytes = self.waiting_bytes.saturating_add(block.bytes);
-        self.waiting.insert(block.block.header.height, block);
+        if let Some(other) = self.waiting.insert(height, block) {
+            self.waiting_bytes = self.waiting_bytes.saturating_sub(other.bytes);
+        }
     }
 
     /// The next block to execute.
@@ -166,6 +177,16 @@ impl<X: Executor, C> ReplayStages<X, C> {
         self.head = Head { height: header.height, id: header.id };
         self.view = done.execution.view.clone();
         self.unstored.push_back(done);
+        // What begins before the next block would not be asked for as the one that everything waits for.
+        let asked: Vec<_> = self.again.extract_if(..=header.height, |_, _| true).collect();
+        let later: Vec<_> = self.later.extract_if(..=header.height, |_, _| true).collect();
+        let later = later.into_iter().map(|(first, later)| {
+            let count = u64::try_from(later.items.len()).unwrap_or(0);
+            Chunk { first, count, attempt: later.attempt }
+        });
+        for chunk in asked.into_iter().map(|(_, chunk)| chunk).chain(later) {
+            self.ask_again(chunk);
+        }
     }
 
     pub(crate) fn take_unstored(&mut self) -> Option<Processed<X, C>> {

@@ -28,6 +28,9 @@ pub(crate) struct Part {
     pub(crate) attempt: u32,
 }
 
+/// After so many attempts another state is looked for.
+const MOST_ATTEMPTS: u32 = 4;
+
 /// A state that is being fetched.
 #[derive(Debug)]
 pub(crate) struct Restore<C> {
@@ -57,6 +60,11 @@ impl<C> Restore<C> {
 
     pub(crate) fn next(&self) -> Option<Part> {
         self.todo.front().copied()
+    }
+
+    /// Whether a part was asked for so often in vain that whoever says that it has the state is not believed.
+    pub(crate) fn is_in_vain(&self) -> bool {
+        self.todo.iter().any(|part| part.attempt >= MOST_ATTEMPTS)
     }
 
     pub(crate) fn asked(&mut self) {

@@ -53,7 +53,7 @@ where
     /// The lowest height of a state that is worth fetching.
     fn seek_floor(&self) -> Option<Height> {
         match (&self.restore, self.config.snapshot_beyond) {
-            // Nobody has the state any more that is being fetched.
+            // Nobody has the state any more that is being fetched, or gives it.
             (Some(restore), _) if self.is_stalled(restore) => Some(self.committed.height.next()),
             (None, Some(beyond)) => Some(self.stages.head.height.after(beyond.max(1))),
             _ => None,
@@ -63,11 +63,11 @@ where
     fn is_stalled(&self, restore: &Restore<T::Certificate>) -> bool {
         let height = restore.anchor.header.height;
         let mut summaries = self.peers.summaries();
-        restore.next().is_some()
-            && restore.bytes() == 0
-            && restore.storing.is_none()
-            && !self.requests.serves(Purpose::Restore)
-            && summaries.all(|summary| !summary.snapshots.contains(&height))
+        let is_waiting = restore.next().is_some() && restore.bytes() == 0;
+        let is_gone = !self.requests.serves(Purpose::Restore)
+            && summaries.all(|summary| !summary.snapshots.contains(&height));
+        // One peer that says so for ever must not hold the others up.
+        is_waiting && restore.storing.is_none() && (is_gone || restore.is_in_vain())
     }
 
     fn plan_seek(&mut self) {

@@ -107,6 +107,63 @@ fn a_state_that_nobody_has_any_more_is_given_up_for_another_one() {
     assert_eq!(world.store.lowest(), Height::new(24));
 }
 
+/// The first blocks do not come, and those behind them do, from a peer that has no others.
+#[test]
+fn the_naive_protocol_asks_again_for_what_others_wait_for() {
+    let config = prefinal_sync::Config { strategy: Strategy::Naive, ..config(Replay::Deltas) };
+    let mut whole = TestPeer::honest(100);
+    whole.lie = Some(|peer, request, payload| match peer.asked.len() {
+        1 => Vec::new(),
+        _ => {
+            use prefinal_sync::wire::{Answer, Compression};
+            Answer::of(&payload, Compression::None).to_wire(request.id)
+        }
+    });
+    let mut pruned = TestPeer::honest(20);
+    pruned.claim = Some(|mut summary| {
+        summary.blocks.as_mut().unwrap().first = Height::new(5);
+        summary.deltas = summary.blocks;
+        summary
+    });
+    let mut world = World::new(config, vec![whole, pruned]);
+    world.run(TIP, 60);
+    assert_eq!((world.tip(), world.banned()), (TIP, [].into()));
+}
+
+/// Only one peer says that it has the state, and it answers nothing: another state is fetched.
+#[test]
+fn a_peer_that_says_it_has_the_state_does_not_hold_it_up() {
+    for strategy in [Strategy::Pipelined, Strategy::Naive] {
+        let snapshot_beyond = Some(3);
+        let config = prefinal_sync::Config { snapshot_beyond, strategy, ..config(Replay::Deltas) };
+        let mut first = TestPeer::honest(40);
+        first.claim = Some(|mut summary| {
+            summary.snapshots = vec![Height::new(12)];
+            summary
+        });
+        first.lie = Some(|_, request, payload| {
+            use prefinal_sync::wire::{Answer, Ask, Compression};
+            match request.ask {
+                Ask::Range(_) => Vec::new(),
+                _ => Answer::of(&payload, Compression::None).to_wire(request.id),
+            }
+        });
+        let mut world = World::new(config, vec![first, TestPeer::honest(300)]);
+        world.peers[1].claim = Some(|mut summary| {
+            summary.snapshots.retain(|height| height.get() > 12);
+            summary
+        });
+        // The other state is not known before this one is begun.
+        world.peers[1].tip = 12;
+        while !world.follower.is_restoring() {
+            assert!(world.step());
+        }
+        world.peers[1].tip = TIP;
+        world.run(TIP, 400);
+        assert_eq!((world.tip(), world.banned()), (TIP, [].into()), "{strategy:?}");
+    }
+}
+
 #[test]
 fn without_a_beacon_it_stops_at_a_block_that_reads_its_value() {
     let config = prefinal_sync::Config { beacon: None, ..config(Replay::Execute) };
