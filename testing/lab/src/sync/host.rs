@@ -82,7 +82,7 @@ impl NodeDisk {
 
     fn crash(&mut self) {
         // The first time there is nothing to lose.
-        if self.store.is_none() && self.disk.changes() == 0 {
+        if self.store.is_none() && !self.is_armed && self.disk.changes() == 0 {
             return;
         }
         let left = match self.dice.below(3) {
@@ -111,6 +111,7 @@ pub(super) struct SyncHost {
     /// How often each follower's disk fails.
     pub(super) failures: u64,
     most: BTreeMap<Seat, Rc<Cell<u64>>>,
+    lives: BTreeMap<Seat, u32>,
     /// The first thing that is not true of what is stored.
     pub(super) broken: Option<String>,
     dice: Dice,
@@ -134,6 +135,7 @@ impl SyncHost {
             mistake: None,
             failures: 0,
             most: BTreeMap::new(),
+            lives: BTreeMap::new(),
             broken: None,
             dice: Dice::new(seed ^ 0x73_79_6e_63),
         }
@@ -291,7 +293,10 @@ impl Host for SyncHost {
         });
         let most = Rc::clone(self.most.entry(seat).or_default());
         let (begins, now, mistake) = (Instant::at(begins), Instant::START, self.mistake);
-        Node { follower, peers, serves, mistake, bound, most, outputs, begins, now }
+        let life = self.lives.entry(seat).or_default();
+        *life = life.wrapping_add(1);
+        let life = *life;
+        Node { follower, peers, serves, mistake, bound, most, life, outputs, begins, now }
     }
 
     fn first_input(&mut self, _: Seat) -> Option<Happens> {

@@ -102,6 +102,8 @@ pub(super) struct Node {
     /// Most bytes that its follower may have.
     pub(super) bound: u64,
     pub(super) most: Rc<Cell<u64>>,
+    /// Which life of the process this is. Its links end with it.
+    pub(super) life: u32,
     pub(super) outputs: VecDeque<Output<EpochEnding, Wants>>,
     /// When it begins to follow.
     pub(super) begins: Instant,
@@ -110,6 +112,10 @@ pub(super) struct Node {
 
 /// The kind of a message that is a request.
 const REQUEST: u8 = 2;
+/// The kind of an answer.
+const ANSWER: u8 = 3;
+/// The number of the request for a summary, which its answer does not carry.
+const UNNUMBERED: [u8; 4] = [0xff; 4];
 
 impl Node {
     fn follow(&mut self, input: SampleInput) {
@@ -124,10 +130,35 @@ impl Node {
             let output = match output {
                 Output::Keep(ending) => Output::Keep(ending),
                 Output::Note(ending) => Output::Note(ending),
+                Output::Do(Effect::Send { peer, mut bytes }) => {
+                    self.mark(&mut bytes);
+                    Output::Do(Wants::Send(seat(peer), bytes.into()))
+                }
                 Output::Do(effect) => Output::Do(wants(effect)),
             };
             self.outputs.push_back(output);
         }
+    }
+
+    /// A link does not outlive the process, and neither do answers on it. Here the upper half of a request's number
+    /// says which life has asked.
+    fn mark(&self, request: &mut [u8]) {
+        let upper = request.get_mut(6..10).filter(|upper| **upper != UNNUMBERED);
+        upper.into_iter().for_each(|upper| upper.copy_from_slice(&self.life.to_le_bytes()));
+    }
+
+    /// The answer without the mark, if this life has asked.
+    fn unmark(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut bytes = bytes.to_vec();
+        if bytes.get(1) == Some(&ANSWER)
+            && let Some(upper) = bytes.get_mut(6..10)
+        {
+            if *upper != self.life.to_le_bytes() {
+                return None;
+            }
+            upper.fill(0);
+        }
+        Some(bytes)
     }
 
     /// Whose words these are, by what the host believes.
@@ -189,7 +220,9 @@ impl Machine for Node {
             }
             Happens::Received(from, bytes) => {
                 let peer = self.peer(from);
-                self.follow(Input::Received { peer, bytes: bytes.to_vec() });
+                if let Some(bytes) = self.unmark(&bytes) {
+                    self.follow(Input::Received { peer, bytes });
+                }
             }
             Happens::Follower(input) => self.follow(*input),
             Happens::Served(to, bytes) => {
