@@ -3,7 +3,6 @@ use core::time::Duration;
 use prefinal_engine::{Member, Pace};
 use prefinal_protocol::{Context, Party};
 use prefinal_weighted_rounding::Stake;
-use sha2::{Digest, Sha256};
 
 /// Configuration that an engine is started with.
 #[derive(Clone, Debug)]
@@ -68,15 +67,4 @@ impl Config {
         let patience = timeout / 10;
         Self { timeout, pace, patience, max_batch_bytes, ..Self::new(context, me, stakes) }
     }
-}
-
-/// The hash of the committee, on which batches and blocks are named.
-pub(crate) fn context_of(config: &Config) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    hash.update(b"prefinal/dispel/v1/committee");
-    hash.update(config.context.to_bytes());
-    for stake in &config.stakes {
-        hash.update(stake.get().to_be_bytes());
-    }
-    hash.finalize().into()
 }

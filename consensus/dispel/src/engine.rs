@@ -3,10 +3,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use prefinal_protocol::{Instant, Machine, Party, Recipient, Slot, Value, View};
+use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::batch::{Batch, BatchId, StageOutcome, Transaction, value_of};
-use crate::config::{Config, Idleness, context_of};
+use crate::config::{Config, Idleness};
 use crate::message::Message;
 use crate::pool::{Ordered, Pool, SubmitError};
 use crate::quorum::{ConfigError, Replicas};
@@ -472,4 +473,15 @@ impl Machine for Dispel {
         let stages = self.stages.values().flat_map(Stage::wakes_at);
         stages.chain([opens, self.ask_at]).filter(|at| *at > self.now).min()
     }
+}
+
+/// The hash of the committee, on which batches and blocks are named.
+fn context_of(config: &Config) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(b"prefinal/dispel/v1/committee");
+    hash.update(config.context.to_bytes());
+    for stake in &config.stakes {
+        hash.update(stake.get().to_be_bytes());
+    }
+    hash.finalize().into()
 }
