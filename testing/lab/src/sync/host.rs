@@ -12,7 +12,8 @@ use prefinal_protocol::{EpochId, Instant, Recipient};
 use prefinal_sim::{Dice, Host, Seat, Step};
 use prefinal_sync::wire::{Compression, Request};
 use prefinal_sync::{
-    CacheCounts, Config, Follower, Input, Past, Replay, Server, ServerLimits, StoreSource,
+    CacheCounts, Config, Follower, HashedNames, Input, Past, Replay, Server, ServerLimits,
+    StoreSource,
 };
 
 use super::chain::{EXECUTOR, SampleCertificate, SampleChain, SampleStore};
@@ -21,7 +22,6 @@ use super::node::{
 };
 use super::price::WorkPrices;
 use super::source::PartSource;
-use super::trust::SampleNames;
 
 /// A disk with the store on it, which fails as often as is drawn, at any change.
 struct NodeDisk {
@@ -179,9 +179,7 @@ impl SyncHost {
             trust = trust.believing();
         }
         past.advance(&mut trust, endings.values()).map_err(|error| error.to_string())?;
-        let believes = self.mistake == Some(Mistake::BelievesNames);
-        let names = if believes { SampleNames::Believed } else { SampleNames::Hashed };
-        Ok(Follower::new(config, trust, names, past))
+        Ok(Follower::new(config, trust, HashedNames, past))
     }
 
     fn serve(&mut self, seat: Seat, request: &[u8], now: Instant) -> (Option<Vec<u8>>, bool) {

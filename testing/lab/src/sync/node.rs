@@ -11,14 +11,15 @@ use prefinal_protocol::{Instant, Machine, Output};
 use prefinal_sim::Seat;
 use prefinal_state::transfers::Transfers;
 use prefinal_sync::{
-    CheckJob, Config, Effect, ExecuteJob, Follower, Input, Misconduct, PeerId, StopReason, StoreJob,
+    CheckJob, Config, Effect, ExecuteJob, Follower, HashedNames, Input, Misconduct, PeerId,
+    StopReason, StoreJob,
 };
 
 use super::chain::SampleCertificate;
 use super::source::Part;
-use super::trust::{SampleNames, SampleTrust};
+use super::trust::SampleTrust;
 
-pub(super) type SampleFollower = Follower<Transfers, SampleTrust, SampleNames>;
+pub(super) type SampleFollower = Follower<Transfers, SampleTrust, HashedNames>;
 type SampleInput = Input<Transfers, SampleTrust>;
 
 /// What nodes say to each other, encoded.
@@ -51,8 +52,6 @@ pub(super) struct NodePlan {
 pub(crate) enum Mistake {
     /// Every certificate is believed.
     BelievesCertificates,
-    /// The name in a block's header is believed.
-    BelievesNames,
     /// What a peer says is taken for its neighbour's words.
     MixesUpPeers,
 }
@@ -81,7 +80,7 @@ pub(super) enum Happens {
 }
 
 pub(super) enum Job {
-    Check(Box<CheckJob<Transfers, SampleTrust, SampleNames>>),
+    Check(Box<CheckJob<Transfers, SampleTrust, HashedNames>>),
     Execute(Box<ExecuteJob<Transfers, SampleCertificate>>),
     Store(Box<StoreJob<Transfers, SampleCertificate>>),
     Serve { to: Seat, request: Bytes, now: Instant },
@@ -176,7 +175,7 @@ impl Node {
     }
 }
 
-fn wants(effect: Effect<Transfers, SampleTrust, SampleNames>) -> Wants {
+fn wants(effect: Effect<Transfers, SampleTrust, HashedNames>) -> Wants {
     match effect {
         Effect::Send { peer, bytes } => Wants::Send(seat(peer), bytes.into()),
         Effect::Check(job) => Wants::Run(Job::Check(job)),

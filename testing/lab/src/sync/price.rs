@@ -6,13 +6,13 @@ use prefinal_execution::Store;
 use prefinal_protocol::{Instant, Machine, Output};
 use prefinal_sim::Dice;
 use prefinal_sync::{
-    Config, Effect, Follower, Input, JobSize, Past, PeerId, Replay, Server, ServerLimits,
+    Config, Effect, Follower, HashedNames, Input, JobSize, Past, PeerId, Replay, Server,
+    ServerLimits,
 };
 use serde::{Deserialize, Serialize};
 
 use super::chain::{EXECUTOR, SampleChain};
 use super::source::{Part, PartSource};
-use super::trust::SampleNames;
 use crate::costs::on_one_thread;
 use crate::failure::Failure;
 
@@ -137,7 +137,7 @@ fn pass(chain: &SampleChain, config: Config) -> Result<Pass, Failure> {
     let disk = chain.disk();
     let mut store = chain.open(&disk).map_err(Failure::bad_input)?;
     let past = Past::of(&store).map_err(Failure::bad_input)?;
-    let mut follower = Follower::new(config, chain.trust(), SampleNames::Hashed, past);
+    let mut follower = Follower::new(config, chain.trust(), HashedNames, past);
     let mut server = Server::new(ServerLimits::default());
     let part = Part { snapshot_every: chain.tip().get(), ..Part::whole(chain.tip()) };
     let source = PartSource { chain, part, now: Instant::START };

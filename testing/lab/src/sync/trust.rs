@@ -2,13 +2,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prefinal_execution::{Header, Roots};
 use prefinal_light::{
     BlockError, CertifiedBlock, EndingError, EpochEnding, LightObject, StakeVerifier, VerifiedBlock,
 };
 use prefinal_protocol::EpochId;
-use prefinal_state::proof::ListProof;
-use prefinal_sync::{BlockNames, Fault, HashedNames, Trust};
+use prefinal_sync::Trust;
 use sha2::{Digest, Sha256};
 
 use super::chain::SampleCertificate;
@@ -98,32 +96,5 @@ impl Trust for SampleTrust {
         let mut known = self.memo.endings.lock().unwrap_or_else(PoisonError::into_inner);
         known.extend(key.map(|key| (key, self.verifier.clone())));
         Ok(())
-    }
-}
-
-/// How blocks are named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SampleNames {
-    Hashed,
-    /// A mistake: the name in the header is believed.
-    Believed,
-}
-
-impl BlockNames for SampleNames {
-    fn content(&self, transactions: &[Vec<u8>]) -> [u8; 32] {
-        HashedNames.content(transactions)
-    }
-
-    fn verify(
-        &self,
-        header: &Header,
-        roots: &Roots,
-        content: &[u8; 32],
-        place: Option<&ListProof>,
-    ) -> Result<(), Fault> {
-        match self {
-            Self::Hashed => HashedNames.verify(header, roots, content, place),
-            Self::Believed => Ok(()),
-        }
     }
 }

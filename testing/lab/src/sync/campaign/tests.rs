@@ -47,11 +47,9 @@ fn an_execution_is_the_same_again() {
 /// Each with a seed that was found by trying.
 #[test]
 fn mistakes_are_caught() {
-    for (mistake, seed, words) in [
-        (Mistake::BelievesCertificates, 57, "is stored"),
-        (Mistake::BelievesNames, 196, "is stored"),
-        (Mistake::MixesUpPeers, 3, "of nothing"),
-    ] {
+    for (mistake, seed, words) in
+        [(Mistake::BelievesCertificates, 57, "is stored"), (Mistake::MixesUpPeers, 3, "of nothing")]
+    {
         let found = play_with(Some(mistake), seed).unwrap().outcome.unwrap_err().to_string();
         assert!(found.contains(words), "{mistake:?}: {found}");
     }
