@@ -260,7 +260,9 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
     let routes = work.routes();
     let served = Served::open::<S>(&options.http, &setup, (&shelf, journals.used), routes).await?;
     let Journals { of_parties: journals, used } = journals;
-    served.keep_past(&work.values());
+    if let Some(values) = work.values() {
+        served.keep_past(&values);
+    }
     let durable = Durable { shelf, journals, used, archive: served.archive() };
     let mut ledger = Ledger::new(&setup, options.slots(), &later);
     let committee = Committee { setup, identities, placement, durable, time: served.time() };

@@ -121,8 +121,8 @@ pub trait Workload: Sized + Send + 'static {
     /// What is served besides values.
     fn routes(&self) -> Option<Router>;
 
-    /// Where parties leave the values that they reveal.
-    fn values(&self) -> Arc<SlotValues>;
+    /// Where parties leave the values that they reveal; `None` if no block reads them.
+    fn values(&self) -> Option<Arc<SlotValues>>;
 
     /// The committee has a key that signs values, from this slot on.
     fn ready(&self, key: &PublicKey, first: Slot);
@@ -160,8 +160,8 @@ impl Workload for () {
         None
     }
 
-    fn values(&self) -> Arc<SlotValues> {
-        Arc::default()
+    fn values(&self) -> Option<Arc<SlotValues>> {
+        None
     }
 
     fn ready(&self, _: &PublicKey, _: Slot) {}
@@ -314,8 +314,8 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         Some(transactions::routes(door, begin).merge(sync::routes(library)))
     }
 
-    fn values(&self) -> Arc<SlotValues> {
-        Arc::clone(&self.values)
+    fn values(&self) -> Option<Arc<SlotValues>> {
+        Some(Arc::clone(&self.values))
     }
 
     fn ready(&self, key: &PublicKey, first: Slot) {

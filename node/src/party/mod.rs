@@ -66,8 +66,8 @@ pub struct PartyContext<S: NamedScheme, A: ChainApplication> {
     pub shelf: JournalFolder,
     /// Where values are kept, if the chain is served and durable.
     pub archive: Option<Arc<Archive>>,
-    /// Where values are left for blocks that read them.
-    pub values: Arc<SlotValues>,
+    /// Where values are left for blocks that read them, if any do.
+    pub values: Option<Arc<SlotValues>>,
     /// Jobs that all parties would compute alike.
     pub once: ResultCache<S>,
     /// Dealings that may be made at a time.
@@ -262,7 +262,9 @@ impl<S: NamedScheme, E: Engine, A: ChainApplication> Task<S, E, A> {
             }
             Event::Revealed(reveal) => {
                 let Some(signature) = S::signature(&reveal.output) else { return Ok(()) };
-                self.shared.values.insert(reveal.slot, signature);
+                if let Some(values) = &self.shared.values {
+                    values.insert(reveal.slot, signature);
+                }
                 if let Some(archive) = &self.shared.archive {
                     return archive.keep(reveal.slot, signature);
                 }
