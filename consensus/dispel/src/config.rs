@@ -34,7 +34,7 @@ pub enum Idleness {
     /// This party's batch of the last stage is delivered, so it has left the interface.
     #[default]
     Delivered,
-    /// The driver says so, once for each stage: [`Input::Idle`].
+    /// The driver says so, once for each stage: [`Input::Idle`](crate::Input::Idle).
     Told,
 }
 
