@@ -7,7 +7,7 @@
 //! | range | keys, rows | the request, the certified state |
 //! | ending | all of it | the committee of the epoch before |
 //!
-//! A value that was not verified is not kept: whoever passes it on would be taken for a liar.
+//! A value that was not verified is not kept: a node that passes it on would be taken for a liar.
 //!
 //! A delta is bound to its block only by the state that it leads to, which takes the parent's state
 //! (`process`). What is of a later epoch than the one that is known waits: it comes back as it is.

@@ -21,8 +21,12 @@ use crate::fault::Fault;
 
 /// How a chain shows what a block's certificate does not say.
 pub trait BlockNames: Clone + Send + Sync + 'static {
-    /// Stands for the transactions of a block, in their order.
-    fn content(&self, transactions: &[Vec<u8>]) -> [u8; 32];
+    /// Stands for the transactions of a block, in their order: the root of the list of their hashes.
+    fn content(&self, transactions: &[Vec<u8>]) -> [u8; 32] {
+        let hashes: Vec<[u8; 32]> =
+            transactions.iter().map(|bytes| Sha256::digest(bytes).into()).collect();
+        *ListRoot::of(&hashes).as_bytes()
+    }
 
     /// Verifies that the block that is certified with this name, slot and roots has this parent, height and content.
     /// `place` is what the peer shows for it, besides.
@@ -68,10 +72,6 @@ impl HashedNames {
 }
 
 impl BlockNames for HashedNames {
-    fn content(&self, transactions: &[Vec<u8>]) -> [u8; 32] {
-        content(transactions)
-    }
-
     fn verify(
         &self,
         header: &Header,
@@ -92,10 +92,6 @@ impl BlockNames for HashedNames {
 pub struct CertifiedPlaces;
 
 impl BlockNames for CertifiedPlaces {
-    fn content(&self, transactions: &[Vec<u8>]) -> [u8; 32] {
-        content(transactions)
-    }
-
     fn verify(
         &self,
         header: &Header,
@@ -107,11 +103,4 @@ impl BlockNames for CertifiedPlaces {
         let place = ProvenPlace { content: ListRoot::new(*content), proof };
         place.verify(header, ListRoot::new(roots.receipts)).map_err(|_| Fault::Name)
     }
-}
-
-/// The root of the list of the transactions' hashes.
-fn content(transactions: &[Vec<u8>]) -> [u8; 32] {
-    let hashes: Vec<[u8; 32]> =
-        transactions.iter().map(|bytes| Sha256::digest(bytes).into()).collect();
-    *ListRoot::of(&hashes).as_bytes()
 }

@@ -62,7 +62,7 @@ impl<C> Restore<C> {
         self.todo.front().copied()
     }
 
-    /// Whether a part was asked for so often in vain that whoever says that it has the state is not believed.
+    /// Whether a part was asked for so often in vain that nobody who claims to have the state is believed.
     pub(crate) fn is_in_vain(&self) -> bool {
         self.todo.iter().any(|part| part.attempt >= MOST_ATTEMPTS)
     }

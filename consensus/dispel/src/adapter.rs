@@ -1,7 +1,7 @@
 //! DISPEL as an engine of a chain: a stage is a slot with a single attempt.
 use core::convert::Infallible;
 
-use ::prefinal_engine::{Block, Effect, Engine, Input, Launch, Output, PastVotes, Quorum};
+use ::prefinal_engine::{Effect, Engine, Input, Launch, Output, PastVotes, Quorum};
 use prefinal_protocol::{Instant, Machine};
 
 use crate::batch::Transaction;
@@ -55,8 +55,7 @@ impl Engine for Dispel {
                     Effect::Prefinalized { slot: view.slot, view, value }
                 }
                 own::Effect::Finalized { slot, block } => {
-                    let own::Block { value, transactions } = block;
-                    Effect::Finalized { slot, block: Some(Block { value, transactions }) }
+                    Effect::Finalized { slot, block: Some(block) }
                 }
                 own::Effect::Accuse { party, fault } => {
                     Effect::Accused { party, fault: fault.to_string() }

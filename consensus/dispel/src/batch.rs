@@ -37,7 +37,7 @@ impl Transaction {
         Self(bytes.into())
     }
 
-    /// Its bytes.
+    /// The bytes that were submitted.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0

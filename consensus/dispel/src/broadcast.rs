@@ -58,8 +58,9 @@ impl Broadcast {
         self.received.get_or_insert(batch);
     }
 
-    pub(crate) const fn has_received(&self) -> bool {
-        self.received.is_some()
+    /// The batch that the proposer sent here.
+    pub(crate) const fn received_batch(&self) -> Option<BatchId> {
+        self.received
     }
 
     /// Takes a vote, also one that this party cast in an earlier life.

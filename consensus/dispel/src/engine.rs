@@ -1,7 +1,7 @@
 //! The machine: stages side by side, reported in their order.
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
+use prefinal_engine::Block;
 use prefinal_protocol::{Instant, Machine, Party, Recipient, Slot, Value, View};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -39,15 +39,6 @@ pub enum Input {
     Room(u64),
     /// The time of [`Machine::wake_at`] has come.
     Tick,
-}
-
-/// A block in the order: its name, and its transactions without repetitions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// The value that was decided.
-    pub value: Value,
-    /// The transactions that were not ordered before.
-    pub transactions: Vec<Arc<[u8]>>,
 }
 
 /// A fault of a peer. Nothing is signed, so nobody else can be shown it.
@@ -103,9 +94,9 @@ pub enum Effect {
     },
     /// A peer did wrong.
     Accuse {
-        /// The peer.
+        /// The peer that broke the protocol.
         party: Party,
-        /// What it did.
+        /// What it did, which nobody else can be shown.
         fault: Fault,
     },
     /// A transaction was not taken.
@@ -275,7 +266,7 @@ impl Dispel {
     /// Says again what this party said in a stage.
     pub(crate) fn repeat(&mut self, stage: Slot, to: Recipient<Party>) {
         let Some(open) = self.stages.get(&stage) else { return };
-        let own = open.batch_of(&self.context, stage, self.config.me).cloned();
+        let own = open.batch_of(self.config.me).cloned();
         let steps = open.all_said();
         if let Some(batch) = own.filter(|_| open.is_proposed) {
             self.send(to, Message::Batch { stage, batch });

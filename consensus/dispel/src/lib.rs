@@ -68,7 +68,7 @@ mod tests;
 
 pub use batch::{Batch, BatchId, MAX_TRANSACTIONS, StageOutcome, Transaction};
 pub use config::{Config, Idleness};
-pub use engine::{Block, Dispel, Effect, Fault, Input, Output};
+pub use engine::{Dispel, Effect, Fault, Input, Output};
 pub use message::{BitMaps, Message, Step};
 pub use pool::SubmitError;
 pub use quorum::{ConfigError, MAX_MEMBERS};

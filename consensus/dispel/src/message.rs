@@ -11,42 +11,42 @@ use crate::broadcast::BatchVote;
 pub enum Message {
     /// The sender's batch in a stage.
     Batch {
-        /// The stage.
+        /// The stage that the batch is proposed in.
         stage: Slot,
-        /// Its transactions.
+        /// The transactions that the sender proposes.
         batch: Batch,
     },
     /// What the sender says in a stage.
     Votes {
-        /// The stage.
+        /// The stage that is voted in.
         stage: Slot,
         /// All that it says now.
         steps: Vec<Step>,
     },
     /// The sender lacks a batch.
     Request {
-        /// The stage.
+        /// The stage of the batch that is missing.
         stage: Slot,
         /// Whose batch it is.
         proposer: Party,
     },
     /// The answer to a [`Request`](Self::Request).
     Answer {
-        /// The stage.
+        /// The stage of the batch that was asked for.
         stage: Slot,
         /// Whose batch it is.
         proposer: Party,
-        /// The batch.
+        /// The batch, which has the name that was decided.
         batch: Batch,
     },
     /// The first stage whose outcome the sender does not know. Peers say again what it may have missed.
     Status {
-        /// The stage.
+        /// The first stage that the sender does not know the end of.
         next: Slot,
     },
     /// What was decided in a stage that is over at the sender.
     Decided {
-        /// The stage.
+        /// The stage that is decided.
         stage: Slot,
         /// The batches in it.
         outcome: StageOutcome,
@@ -62,7 +62,7 @@ pub enum Step {
     Ready(Vec<(Party, BatchId)>),
     /// Bits that were proposed.
     Estimate {
-        /// The round.
+        /// The round of the binary consensus, from 1 on.
         round: u32,
         /// Whether the sender proposes them itself; otherwise somebody honest did.
         own: bool,
@@ -71,14 +71,14 @@ pub enum Step {
     },
     /// Bits that the coordinator of a round would like to see.
     Coordinate {
-        /// The round.
+        /// The round that the sender coordinates.
         round: u32,
         /// The bit of each proposer that the sender coordinates.
         bits: BitMaps,
     },
     /// Bits that are justified at the sender.
     Auxiliary {
-        /// The round.
+        /// The round that the sets are sent in, once in each.
         round: u32,
         /// One bit of a proposer or both.
         bits: BitMaps,

@@ -24,7 +24,7 @@ pub enum ConfigError {
         /// How many there are.
         got: usize,
     },
-    /// Nobody has stake.
+    /// All stakes are zero, so there is no quorum.
     #[error("no member has stake")]
     NoStake,
     /// All stakes together are too much for 128 bits.

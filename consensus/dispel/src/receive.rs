@@ -22,10 +22,9 @@ impl Dispel {
             Message::Request { stage, proposer } => self.serve(now, from, stage, proposer),
             Message::Answer { stage, proposer, batch } => {
                 let id = batch.id(&self.context, stage, proposer);
-                let record = Record::Stored { stage, proposer, batch: batch.clone() };
-                let open = self.stages.get_mut(&stage);
-                if open.is_some_and(|open| open.receive_answer(proposer, id, batch)) {
-                    self.keep(record);
+                if self.stages.get(&stage).is_some_and(|open| open.lacks(proposer, id)) {
+                    self.keep(Record::Stored { stage, proposer, batch: batch.clone() });
+                    self.stage(stage).receive_answer(proposer, id, batch);
                 }
             }
             Message::Status { next } => self.answer(now, from, next),
@@ -88,7 +87,7 @@ impl Dispel {
         }
         *count = count.saturating_add(1);
         let open = self.stages.get(&stage);
-        let here = open.and_then(|open| open.batch_of(&self.context, stage, proposer));
+        let here = open.and_then(|open| open.batch_of(proposer));
         let past = || {
             let past = self.past.get(&stage)?;
             let (_, id) = past.outcome.iter().find(|(one, _)| *one == proposer)?;

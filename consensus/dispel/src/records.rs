@@ -10,23 +10,23 @@ use crate::message::Step;
 pub enum Record {
     /// A batch is here: this party's own before it leaves, another one before it is echoed or counts as decided.
     Stored {
-        /// The stage.
+        /// The stage that the batch is proposed in.
         stage: Slot,
         /// Whose batch it is.
         proposer: Party,
-        /// The batch.
+        /// The batch with all its transactions.
         batch: Batch,
     },
     /// This party says something in a stage.
     Said {
-        /// The stage.
+        /// The stage that is voted in.
         stage: Slot,
-        /// What it says.
+        /// The votes, as they leave in one message.
         steps: Vec<Step>,
     },
     /// A stage is decided.
     Decided {
-        /// The stage.
+        /// The stage that is decided.
         stage: Slot,
         /// The batches in it.
         outcome: StageOutcome,

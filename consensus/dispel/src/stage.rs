@@ -63,7 +63,7 @@ impl Stage {
 
     /// Whether this proposer's own batch has not come here yet.
     pub(crate) fn awaits(&self, proposer: Party) -> bool {
-        self.broadcasts.get(proposer.index()).is_some_and(|one| !one.has_received())
+        self.broadcasts.get(proposer.index()).is_some_and(|one| one.received_batch().is_none())
     }
 
     /// A batch from its proposer, durable by now.
@@ -75,17 +75,20 @@ impl Stage {
         }
     }
 
-    /// A batch that was asked for. Only the decided one is taken.
-    pub(crate) fn receive_answer(&mut self, proposer: Party, id: BatchId, batch: Batch) -> bool {
-        let is_wanted = self.missing().any(|one| one == (proposer, id));
-        if is_wanted {
+    /// Whether this batch is decided and not here.
+    pub(crate) fn lacks(&self, proposer: Party, id: BatchId) -> bool {
+        self.missing().any(|one| one == (proposer, id))
+    }
+
+    /// A batch that was asked for, durable by now. Only one that is [lacking](Self::lacks) is taken.
+    pub(crate) fn receive_answer(&mut self, proposer: Party, id: BatchId, batch: Batch) {
+        if self.lacks(proposer, id) {
             self.batches.insert(id, batch);
             self.wants.remove(&proposer);
         }
-        is_wanted
     }
 
-    /// Takes a vote.
+    /// Counts a vote on one proposer.
     ///
     /// # Errors
     /// If the sender has said something else before, of which it may say one.
@@ -228,22 +231,11 @@ impl Stage {
         self.batches.get(&id)
     }
 
-    /// The batch that this proposer sent here, or that was fetched.
-    pub(crate) fn batch_of(
-        &self,
-        context: &[u8; 32],
-        stage: Slot,
-        proposer: Party,
-    ) -> Option<&Batch> {
+    /// This proposer's batch: the decided one, or before that the one that it sent here.
+    pub(crate) fn batch_of(&self, proposer: Party) -> Option<&Batch> {
         let decided = self.outcome.iter().flatten().find(|(one, _)| *one == proposer);
-        match decided {
-            Some((_, id)) => self.batches.get(id),
-            None => self
-                .batches
-                .iter()
-                .find(|(id, one)| one.id(context, stage, proposer) == **id)
-                .map(|(_, one)| one),
-        }
+        let sent = || self.broadcasts.get(proposer.index())?.received_batch();
+        self.batches.get(&decided.map(|(_, id)| *id).or_else(sent)?)
     }
 
     /// Whether this party's own batch is delivered: its network has nothing to send for this stage.

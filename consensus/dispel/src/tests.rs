@@ -2,6 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use core::time::Duration;
+use prefinal_engine::Block;
 use prefinal_protocol::{
     ChainId, Context, EpochId, Instant, Machine, Party, Recipient, Slot, Value,
 };
@@ -11,7 +12,7 @@ use crate::batch::{Batch, BatchId, StageOutcome, Transaction, value_of};
 use crate::binary::{Binary, BitVote, Bits};
 use crate::broadcast::BatchVote;
 use crate::config::{Config, Idleness};
-use crate::engine::{Block, Dispel, Effect, Fault, Input, Output};
+use crate::engine::{Dispel, Effect, Fault, Input, Output};
 use crate::message::{Message, Step, Vote};
 use crate::quorum::{ConfigError, Replicas};
 use crate::records::Record;
@@ -116,7 +117,7 @@ impl Net {
         }
     }
 
-    /// Lets time pass.
+    /// Delivers everything, and ticks whenever an engine asks to be woken within this time.
     fn wait(&mut self, time: Duration) {
         let end = self.now + time;
         loop {

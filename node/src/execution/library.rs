@@ -40,7 +40,7 @@ pub struct Beginning {
 /// The key of a beacon, and where its rounds begin. No certificate is of it; a false one leads to no false state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct BeaconKey {
-    /// The group's key.
+    /// The key under which the whole committee signs values.
     pub key: PublicKey,
     /// The slot of round 1.
     pub first: Slot,

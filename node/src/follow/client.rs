@@ -31,7 +31,7 @@ const IDLE: usize = 16;
 /// Where a peer listens: `http://HOST:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PeerUrl {
-    /// Host and port.
+    /// Host and port, as they stand in the URL.
     authority: String,
 }
 

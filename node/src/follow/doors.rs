@@ -36,7 +36,7 @@ impl<X: NamedExecutor> Ledger for Reader<X> {
     }
 }
 
-/// The routes.
+/// What is served of the states that this node has, for followers and light clients.
 pub(super) fn routes<X: NamedExecutor>(
     trusted: &Trusted,
     states: Arc<Mutex<AttestedStates<X>>>,

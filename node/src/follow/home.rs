@@ -19,7 +19,7 @@ use crate::output::{self, Sink, named};
 /// More bytes than a file here has.
 const MOST: u64 = 256 << 20;
 
-/// The folder.
+/// The folder in which one node keeps everything that outlives the process.
 pub(super) struct Home(PathBuf);
 
 impl Home {

@@ -111,7 +111,7 @@ fn waypoint(text: &str) -> Result<Waypoint, String> {
     Waypoint::from_wire(&bytes).map_err(|error| error.to_string())
 }
 
-/// Follows.
+/// Follows the chain until it is interrupted, or at the height that it is to stop at.
 ///
 /// # Errors
 /// If the home cannot be used, no peer shows a chain that the waypoint's committee has certified, or all of them lie.

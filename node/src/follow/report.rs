@@ -12,7 +12,7 @@ use super::client::PeerUrl;
 /// Versions a second are those of this span.
 const SPAN: Duration = Duration::from_secs(5);
 
-/// Where it is.
+/// How far the node is, for one line of progress.
 pub(super) struct Standing<'a> {
     pub(super) height: u64,
     /// The highest block that a peer says it has.
@@ -21,7 +21,7 @@ pub(super) struct Standing<'a> {
     pub(super) peers: Vec<(&'a PeerUrl, &'a PeerScore)>,
 }
 
-/// Shows it.
+/// Shows progress: a bar in a terminal, lines in a pipe.
 pub(super) struct Report {
     bar: Option<ProgressBar>,
     past: VecDeque<(Instant, u64)>,

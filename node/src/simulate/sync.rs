@@ -383,29 +383,27 @@ impl Bench<'_> {
     fn write(&self, [bootstrap, round_trips]: [Vec<Line>; 2]) -> Result<(), Failure> {
         let names = ["sync.csv", "sync-bootstrap.svg", "sync-round-trips.svg", "sync-costs.json"];
         let [csv, first, second, json] = names.map(|name| self.options.out.join(name));
-        let SyncParameters {
-            blocks,
-            transfers,
-            accounts,
-            peers,
-            round_trip,
-            answer_blocks,
-            poll,
-            slow,
-            cores,
-            seed,
-            ..
-        } = *self.experiment.parameters();
-        let numbers = [seed, blocks, transfers, accounts, peers.into()].map(|one| one.to_string());
-        let spans = [round_trip, poll, slow].map(|span| span.as_millis().to_string());
-        let [round_trip, poll, slow] = spans;
-        let others = [round_trip, answer_blocks.to_string(), poll, slow, cores.to_string()];
+        let given = self.experiment.parameters();
+        let (seed, transfers) = (given.seed, given.transfers);
+        let count = |number: u64| number.to_string();
+        let millis = |span: Duration| span.as_millis().to_string();
+        let columns = [
+            count(seed),
+            count(given.blocks),
+            count(transfers),
+            count(given.accounts),
+            count(given.peers.into()),
+            millis(given.round_trip),
+            count(given.answer_blocks.into()),
+            millis(given.poll),
+            millis(given.slow),
+            given.cores.to_string(),
+        ];
         let rows = self.records.iter().map(|record| {
             let Record { experiment, way, crowd, prices, across, value, unit } = record;
             let words = [*experiment, *way, *crowd, *prices].map(str::to_owned);
             let last = [across.to_string(), value.to_string(), (*unit).to_owned()];
-            let before = numbers.iter().chain(&others).cloned();
-            before.chain(words).chain(last).collect::<Vec<_>>()
+            columns.iter().cloned().chain(words).chain(last).collect::<Vec<_>>()
         });
         let header = COLUMNS.map(str::to_owned).to_vec();
         records(&csv, std::iter::once(header).chain(rows))?;

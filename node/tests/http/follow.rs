@@ -285,7 +285,7 @@ fn states_are_fetched_and_given_on(address: SocketAddr, folder: &Path) {
 #[derive(Clone, Copy)]
 struct Relay {
     lies: fn(&str) -> bool,
-    /// In milliseconds.
+    /// How long it takes to answer, in milliseconds.
     delay: u64,
 }
 

@@ -27,7 +27,8 @@ pub struct Terms {
     pub faulty: BTreeSet<Party>,
     /// Whether everything arrives in time and nobody crashes.
     pub calm: bool,
-    /// See [`Sample::FINAL_BY_ONE_VOTE`](crate::Sample::FINAL_BY_ONE_VOTE).
+    /// Whether a quorum prefinalizes each value before it is final; see
+    /// [`Sample::FINAL_BY_ONE_VOTE`](crate::Sample::FINAL_BY_ONE_VOTE).
     pub one_vote: bool,
 }
 

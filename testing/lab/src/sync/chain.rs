@@ -295,7 +295,7 @@ impl SampleChain {
         self.trust.verify_afresh(&block).map_err(Failure::bad_input)
     }
 
-    /// The last height.
+    /// The height of the last block of the whole chain.
     pub(crate) const fn tip(&self) -> Height {
         Height::new(self.plan.blocks)
     }

@@ -72,7 +72,7 @@ pub struct SyncSetting {
     pub strategy: Strategy,
     /// Whether the last state is fetched whole.
     pub snapshot: bool,
-    /// The peers.
+    /// How the peers behave: all well, a third slow, or a third lying.
     pub crowd: Crowd,
 }
 
@@ -107,7 +107,7 @@ pub struct CacheUse {
 pub struct AnswerBytes {
     /// As they are encoded.
     pub plain: u64,
-    /// After compression.
+    /// Bytes of the same answers after compression.
     pub packed: u64,
 }
 
@@ -197,7 +197,7 @@ impl SyncExperiment {
         &self.parameters
     }
 
-    /// What work costs.
+    /// What each kind of work costs here, as it was measured on these blocks.
     #[must_use]
     pub const fn prices(&self) -> &SyncPrices {
         &self.prices

@@ -30,7 +30,7 @@ pub(crate) type Bytes = Arc<[u8]>;
 pub(super) enum Service {
     /// The shared chain, or a part of it.
     Chain(Part),
-    /// Its own store.
+    /// Serves what its own store has, so many hops from the validators.
     Own { hops: u8 },
 }
 
@@ -38,7 +38,7 @@ pub(super) enum Service {
 #[derive(Clone, Debug)]
 pub(super) struct NodePlan {
     pub(super) follows: Option<Config>,
-    /// Whom it follows.
+    /// The seats of the peers that it follows.
     pub(super) peers: Vec<Seat>,
     /// When it begins to follow.
     pub(super) begins: Duration,

@@ -37,7 +37,7 @@ pub(in crate::sync) enum Vice {
     Oversize,
     /// A byte a second.
     Drip,
-    /// Says nothing.
+    /// Leaves the request without an answer.
     Withhold,
     /// Says that it does not have it.
     Deny,
@@ -76,7 +76,7 @@ pub(in crate::sync) struct Liar {
     pub(in crate::sync) longest: usize,
     pub(in crate::sync) chain: Arc<SampleChain>,
     pub(in crate::sync) told: Rc<RefCell<Told>>,
-    /// Answers of before.
+    /// Answers of before, to be sent again to other requests.
     pub(in crate::sync) memory: Vec<Bytes>,
 }
 
