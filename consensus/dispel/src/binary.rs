@@ -479,6 +479,46 @@ mod tests {
         assert_eq!(decided[..3], [Some(true); 3]);
     }
 
+    /// The schedule that leaks if partials left with the auxiliary votes alone: 0 has sent `{1}` in round 1, and 1 and
+    /// 2 have sent `{0}` in round 2, each the last vote for another bit. Party 3 lies.
+    #[test]
+    fn last_votes_for_both_bits_release_for_one_at_most() {
+        let mut parties = Parties::new(4);
+        for (at, bit) in [(0, true), (1, false), (2, false)] {
+            parties.parties[at].propose(bit);
+            parties.advance(at);
+        }
+        let estimate = |round, bit, own| BitVote::Estimate { round, bit, own };
+        let set = |round, bit| BitVote::Auxiliary { round, bits: Bits::only(bit) };
+        let zero = estimate(1, false, true);
+        for (to, from, vote) in [
+            (1, 2, zero),
+            (1, 3, zero),
+            (2, 1, zero),
+            (2, 3, zero),
+            (1, 0, estimate(1, true, true)),
+            (1, 3, estimate(1, true, false)),
+            (0, 3, estimate(1, true, true)),
+            (0, 1, estimate(1, true, false)),
+            (1, 2, set(1, false)),
+            (1, 3, set(1, false)),
+            (2, 1, set(1, false)),
+            (2, 3, set(1, false)),
+            (1, 2, estimate(2, false, true)),
+            (1, 3, estimate(2, false, true)),
+            (2, 1, estimate(2, false, true)),
+            (2, 3, estimate(2, false, true)),
+        ] {
+            parties.parties[to].receive(&parties.committee, Party::new(from), vote).unwrap();
+            parties.advance(to);
+        }
+        let sent = |at: usize, round| parties.parties[at].rounds[&round].sent;
+        assert_eq!(sent(0, 1), Some(Bits::only(true)));
+        assert_eq!([sent(1, 2), sent(2, 2)], [Some(Bits::only(false)); 2]);
+        let told = |at: usize| parties.parties[at].prefinalized(&parties.committee);
+        assert_eq!([told(0), told(1), told(2)], [None, Some(false), Some(false)]);
+    }
+
     /// Says something else to everybody, in every round, at any time.
     #[test]
     fn a_liar_splits_nobody_and_delays_nobody_for_ever() {

@@ -418,32 +418,6 @@ fn a_transaction_that_several_bring_is_ordered_once() {
     assert_eq!(net.transactions(3), [[1]]);
 }
 
-/// The schedule that leaks if a partial left with the auxiliary votes alone.
-///
-/// Party 3 is faulty. Its batch reaches party 0 alone in time, so 0 proposes one for it and 1 and 2 propose zero.
-/// All the same 0 sends `{1}`, and 1 and 2 send `{0}`: two values have last votes, and neither may be announced.
-#[test]
-fn split_bits_release_nothing() {
-    let mut net = Net::new(&[0, 1, 2]);
-    for me in 0..3 {
-        net.give(me, Input::Idle);
-    }
-    let own = batch(&[9]);
-    let id = id_of(1, 3, &own);
-    net.say(3, 0, Message::Batch { stage: slot(1), batch: own });
-    // Votes on 3's batch: it is delivered at 0, with readies that the others are not shown yet.
-    let ready = Vote::Batch(BatchVote::Ready(id));
-    for from in [1, 2, 3] {
-        net.votes(from, 0, 1, &[(3, ready)]);
-    }
-    net.wait(SECOND * 10);
-    let told: BTreeSet<Value> =
-        net.prefinalized.values().flatten().map(|(_, value)| *value).collect();
-    let decided: BTreeSet<Value> = net.blocks.values().flatten().map(|block| block.value).collect();
-    assert_eq!(decided.len(), 1);
-    assert!(told.is_subset(&decided), "{told:?} {decided:?}");
-}
-
 /// All honest parties estimate one, and the faulty one says that it has zeros.
 #[test]
 fn a_bit_that_is_justified_nowhere_moves_nobody() {
