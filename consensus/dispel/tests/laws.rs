@@ -9,7 +9,7 @@ struct Unsigned;
 impl Sample for Unsigned {
     type Engine = Dispel;
 
-    /// Each proposer's bit is decided by a quorum of its own.
+    /// Each proposer's bit may be decided by another quorum.
     const FINAL_BY_ONE_VOTE: bool = false;
 
     fn public_key(&self, _: Party) {}
