@@ -165,13 +165,14 @@ const TARGETS: [&str; 2] = [WASM_TRIPLE, "thumbv7em-none-eabihf"];
 
 /// Engines and functions are drawn; Jolteon and Malachite play for themselves as well, for they are drawn seldom.
 /// Trantor does in the lab's tests.
-const CAMPAIGNS: [&str; 5] = [
+const CAMPAIGNS: [&str; 6] = [
     "--executions 100 --seed 7",
     "--engine jolteon --executions 20 --seed 8",
     "--engine malachite --executions 20 --seed 9",
     "--engine jolteon --function bls --epochs 2 --executions 8 --seed 10",
     // The fifth of these needs certificates of earlier lives.
     "--execute --executions 10 --seed 1060",
+    "--sync --executions 100 --seed 1",
 ];
 
 /// `cargo test` of the workspace. Always all of it, so that features and with them hundreds of dependencies are

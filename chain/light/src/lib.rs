@@ -29,7 +29,7 @@
 //! # let genesis = Genesis { block: BlockId::new([0; 32]), rows };
 //! # let store = StateStore::<Transfers, Vec<u8>>::create(&folder.path().join("state"), &genesis)?;
 //! # let roots = prefinal_light::Roots {
-//! #     state: *store.view()?.state_root()?.as_bytes(),
+//! #     state: *store.view()?.state_root().as_bytes(),
 //! #     receipts: [0; 32],
 //! # };
 //! # let certified = |epoch, slot, keys: &[SecretKey]| {

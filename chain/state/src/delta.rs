@@ -72,7 +72,8 @@ impl BlockDelta {
     /// keep it. Costs what the tree costs for these rows, and nothing for the transactions.
     ///
     /// # Errors
-    /// If the delta does not lead to the certified roots, or if the parent's state cannot be read.
+    /// If the delta does not lead to the certified roots, or if the parent's state cannot be read. The parent's state is
+    /// verified before the delta is called false, so a damaged file is [`DeltaError::Store`].
     pub fn apply(
         self,
         parent: &View,
@@ -80,8 +81,7 @@ impl BlockDelta {
         certified: &Roots,
     ) -> Result<Finished, DeltaError> {
         self.check_results(header, certified)?;
-        let keys = self.changes.iter().map(|change| change.key);
-        if !keys.is_sorted_by(|one, next| one < next) {
+        if !self.changes.is_sorted_by(|one, next| one.key < next.key) {
             return Err(DeltaError::Order);
         }
         let changes = self.changes.into_iter();
@@ -89,9 +89,10 @@ impl BlockDelta {
         let mut pending = Pending::new(parent, header);
         pending.apply(changes)?;
         let finished = pending.finish(header, self.results)?;
-        match finished.roots == *certified {
-            true => Ok(finished),
-            false => Err(DeltaError::State),
+        if finished.roots == *certified {
+            return Ok(finished);
         }
+        parent.verify(finished.delta.changes())?;
+        Err(DeltaError::State)
     }
 }

@@ -11,7 +11,7 @@ use crate::account::AccountError;
 #[non_exhaustive]
 pub enum StateError {
     /// The file cannot be read or written.
-    #[error("the store of the state failed while it {doing}")]
+    #[error("the store of the state failed while it {doing}: {source}")]
     Storage {
         /// What the store was doing.
         doing: &'static str,
@@ -19,7 +19,7 @@ pub enum StateError {
         source: Box<redb::Error>,
     },
     /// The file cannot be created.
-    #[error("the state cannot be created at {path}")]
+    #[error("the state cannot be created at {path}: {source}")]
     Folder {
         /// Where it would be.
         path: PathBuf,

@@ -192,6 +192,18 @@ impl Children {
         (width == 1 || (first.1.is_leaf && within.next().is_none())).then_some(first)
     }
 
+    fn leaves<S: NodeSource>(&self, source: &S, at: &NodeId) -> Result<Vec<StateKey>, StateError> {
+        let mut keys = Vec::new();
+        for (number, child) in (0..).zip(&self.0) {
+            let Some(child) = child.filter(|child| child.is_leaf) else { continue };
+            match &*source.expect(&below(at, number, child.version)?)? {
+                TreeNode::Leaf { key, .. } => keys.push(*key),
+                _ => return Err(StateError::damaged("an inner node where a leaf was written")),
+            }
+        }
+        Ok(keys)
+    }
+
     pub(crate) fn hash(&self, start: usize, width: usize) -> [u8; 32] {
         if self.within(start, width).next().is_none() {
             return EMPTY;
@@ -242,6 +254,27 @@ pub(crate) fn get<S: NodeSource>(
         }
     }
     Ok(None)
+}
+
+/// The leaves that hang from the last inner node on the way to a key.
+pub(crate) fn beside<S: NodeSource>(
+    source: &S,
+    root: NodeId,
+    key: &StateKey,
+) -> Result<Vec<StateKey>, StateError> {
+    let mut at = root;
+    for depth in 0.. {
+        let children = match &*source.expect(&at)? {
+            TreeNode::Empty | TreeNode::Leaf { .. } => return Ok(Vec::new()),
+            TreeNode::Inner(node) => Children::of(node),
+        };
+        let number = nibble(key, depth)?;
+        match children.within(usize::from(number), 1).next() {
+            Some((_, child)) if !child.is_leaf => at = below(&at, number, child.version)?,
+            _ => return children.leaves(source, &at),
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// As [`get`], with a proof.

@@ -11,7 +11,7 @@
 //!
 //! A view stays readable, whatever is certified, reverted or pruned meanwhile: it holds its layers and a
 //! snapshot of the file. When it gets a child, the child leaves out the layers that are committed by then.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -92,14 +92,10 @@ impl View {
     }
 
     /// The root of this state.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn state_root(&self) -> Result<StateRoot, StateError> {
-        match self.layers.last() {
-            Some(layer) => Ok(StateRoot::new(layer.roots.state)),
-            None => Ok(StateRoot::new(self.expect(&self.base.root)?.hash())),
-        }
+    #[must_use]
+    pub fn state_root(&self) -> StateRoot {
+        let layer = self.layers.last();
+        StateRoot::new(layer.map_or(self.base.roots, |layer| layer.roots).state)
     }
 
     /// The value of a row, or `None` if there is no such row.
@@ -130,6 +126,25 @@ impl View {
     /// If the store cannot be read.
     pub fn range(&self, keys: KeyRange, limits: RangeLimits) -> Result<StateRange, StateError> {
         walk::range(self, self.root(), keys, limits)
+    }
+
+    /// Verifies what is read of this state to change these rows: their paths, and the leaves that may move up when a
+    /// row beside them is removed.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not what was written.
+    pub(crate) fn verify(&self, changes: &Changes) -> Result<(), StateError> {
+        let mut keys: BTreeSet<StateKey> = changes.keys().copied().collect();
+        for (key, _) in changes.iter().filter(|(_, row)| row.is_none()) {
+            keys.extend(tree::beside(self, self.root(), key)?);
+        }
+        for key in keys {
+            let ProvenRow { value, proof } = self.prove(&key)?;
+            let shown = proof.verify(self.state_root(), key, value.as_deref());
+            shown
+                .map_err(|_| StateError::damaged("a node of the tree is not as it was written"))?;
+        }
+        Ok(())
     }
 
     fn root(&self) -> NodeId {

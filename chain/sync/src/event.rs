@@ -54,7 +54,12 @@ pub enum Effect<X: Executor, T: Trust, N> {
     /// The peer did wrong: close the link, and open none to it.
     Ban(Misconduct),
     /// This block is durable.
-    Committed(Committed),
+    Committed {
+        /// The block, with the roots that are certified.
+        committed: Committed,
+        /// How many transactions came with it; none with a state that is fetched whole.
+        transactions: usize,
+    },
     /// Nothing is done any more.
     Stopped(StopReason),
 }
@@ -84,7 +89,10 @@ impl<X: Executor, T: Trust, N> fmt::Debug for Effect<X, T, N> {
             Self::Execute(_) => f.write_str("Execute"),
             Self::Store(_) => f.write_str("Store"),
             Self::Ban(misconduct) => f.debug_tuple("Ban").field(misconduct).finish(),
-            Self::Committed(committed) => f.debug_tuple("Committed").field(committed).finish(),
+            Self::Committed { committed, transactions } => {
+                let mut shown = f.debug_struct("Committed");
+                shown.field("committed", committed).field("transactions", transactions).finish()
+            }
             Self::Stopped(reason) => f.debug_tuple("Stopped").field(reason).finish(),
         }
     }

@@ -28,7 +28,10 @@ pub struct StoreVerdict {
 
 #[derive(Debug)]
 pub(crate) enum Stored {
-    Block(Committed),
+    Block {
+        committed: Committed,
+        transactions: usize,
+    },
     /// What is missing of the state that is to be restored.
     Begun(Vec<KeyRange>),
     Range,
@@ -50,7 +53,8 @@ where
         match self.call {
             StoreCall::Block(done) => {
                 store.write_certified(&done.block, &done.execution, &done.attestation)?;
-                store.committed().map(Stored::Block)
+                let committed = store.committed()?;
+                Ok(Stored::Block { committed, transactions: done.block.transactions().len() })
             }
             StoreCall::Begin(anchor) => {
                 store.begin_restore(&anchor)?;

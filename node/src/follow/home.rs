@@ -5,6 +5,7 @@
 //! | `trust`   | waypoint and members, and how the chain begins; written once          |
 //! | `endings` | what has led from epoch to epoch; kept for ever, for peers            |
 //! | `state`   | blocks and states; locked as long as the node runs                    |
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -35,6 +36,12 @@ impl Home {
 
     pub(super) fn state(&self) -> PathBuf {
         self.0.join("state")
+    }
+
+    /// Why the state cannot be read or written, and what to do.
+    pub(super) fn failed(&self, error: impl Display) -> Failure {
+        let what = "what was durable stays: run it again when the cause is gone, or begin again with another --home";
+        named(&self.state(), format_args!("{error}; {what}"))
     }
 
     /// What an earlier life trusted.

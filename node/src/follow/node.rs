@@ -80,7 +80,8 @@ pub(super) async fn run<X: NamedExecutor>(site: Site<'_>) -> Result<(), Failure>
     ended?;
     let committed = node.follower.committed();
     let root = hex::encode(committed.roots.state);
-    say!("height {}, verified; state {root}", committed.height.get());
+    let height = committed.height.get();
+    say!("height {height}, verified: {}; state {root}", node.report.total());
     Ok(())
 }
 
@@ -92,9 +93,8 @@ impl<X: NamedExecutor> Node<X> {
         trusted: &Trusted,
         inputs: UnboundedSender<InputOf<X>>,
     ) -> Result<Self, Failure> {
-        let file = home.state();
-        let failed = |error| output::named(&file, error);
-        let states = states::<X>(&file, &trusted.genesis()).map_err(failed)?;
+        let failed = |error| home.failed(error);
+        let states = states::<X>(&home.state(), &trusted.genesis()).map_err(failed)?;
         let committed = states.committed().map_err(failed)?;
         let past = Past::of(&states).map_err(failed)?;
         let (mut trust, endings) = (trusted.verifier()?, home.endings()?);
@@ -113,7 +113,7 @@ impl<X: NamedExecutor> Node<X> {
             inputs,
             home,
             endings,
-            report: Report::new(height),
+            report: Report::new(),
             mode: options.mode.as_str(),
             start: Clock::now(),
             banned: None,
@@ -133,8 +133,10 @@ impl<X: NamedExecutor> Node<X> {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
             self.carry_out()?;
-            if let Some(reason) = &self.stopped {
-                return Err(Failure::Disagreement(reason.to_string()));
+            match &self.stopped {
+                Some(StopReason::Failed(why)) => return Err(self.home.failed(why)),
+                Some(reason) => return Err(Failure::Disagreement(reason.to_string())),
+                None => {}
             }
             if self.follower.scores().next().is_none() {
                 let last = self.banned.take().unwrap_or_default();
@@ -193,7 +195,7 @@ impl<X: NamedExecutor> Node<X> {
                 self.work(move || Input::Stored(job.run(&mut lock(&states))));
             }
             Effect::Ban(misconduct) => self.ban(&misconduct),
-            Effect::Committed(_) => {}
+            Effect::Committed { transactions, .. } => self.report.count(transactions),
             Effect::Stopped(reason) => self.stopped = Some(reason),
         }
     }

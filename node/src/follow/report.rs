@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::client::PeerUrl;
 
-/// Versions a second are those of this span.
+/// Transactions a second are those of this span.
 const SPAN: Duration = Duration::from_secs(5);
 
 /// How far the node is, for one line of progress.
@@ -24,18 +24,33 @@ pub(super) struct Standing<'a> {
 /// Shows progress: a bar in a terminal, lines in a pipe.
 pub(super) struct Report {
     bar: Option<ProgressBar>,
-    past: VecDeque<(Instant, u64)>,
+    start: Instant,
+    /// Transactions that are durable, of this life.
+    transactions: usize,
+    /// How many there were, at each line of the span.
+    past: VecDeque<(Instant, usize)>,
 }
 
 impl Report {
-    pub(super) fn new(height: u64) -> Self {
+    pub(super) fn new() -> Self {
         let is_terminal = io::stdout().is_terminal() && io::stderr().is_terminal();
         let bar = is_terminal.then(|| {
             let style = ProgressStyle::with_template("{bar:20} {wide_msg}");
             let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::new(1).with_style(style.progress_chars("=> "))
         });
-        Self { bar, past: VecDeque::from([(Instant::now(), height)]) }
+        let start = Instant::now();
+        Self { bar, start, transactions: 0, past: VecDeque::from([(start, 0)]) }
+    }
+
+    /// So many transactions more are durable.
+    pub(super) const fn count(&mut self, transactions: usize) {
+        self.transactions = self.transactions.saturating_add(transactions);
+    }
+
+    /// What this life has done.
+    pub(super) fn total(&self) -> String {
+        format!("{} transactions in {:.1?}", self.transactions, self.start.elapsed())
     }
 
     pub(super) fn show(&mut self, standing: &Standing<'_>) {
@@ -64,16 +79,16 @@ impl Report {
 
     fn line(&mut self, now: Instant, standing: &Standing<'_>) -> String {
         let Standing { height, tip, mode, peers } = standing;
-        self.past.push_back((now, *height));
+        self.past.push_back((now, self.transactions));
         while self.past.len() > 2
             && self.past.get(1).is_some_and(|(at, _)| now.duration_since(*at) >= SPAN)
         {
             self.past.pop_front();
         }
         let rate = self.past.front().map_or(0, |(at, before)| {
-            let span = u64::try_from(now.duration_since(*at).as_millis()).unwrap_or(u64::MAX);
-            let versions = height.saturating_sub(*before).saturating_mul(1000);
-            versions.saturating_add(span / 2).checked_div(span).unwrap_or(0)
+            let span = usize::try_from(now.duration_since(*at).as_millis()).unwrap_or(usize::MAX);
+            let transactions = self.transactions.saturating_sub(*before).saturating_mul(1000);
+            transactions.saturating_add(span / 2).checked_div(span).unwrap_or(0)
         });
         let behind = match tip {
             Some(tip) if tip <= height => "at the tip".to_owned(),
@@ -82,7 +97,7 @@ impl Report {
         };
         let peers: Vec<String> = peers.iter().map(|(url, score)| peer(url, score)).collect();
         let peers = if peers.is_empty() { "no peers".to_owned() } else { peers.join(", ") };
-        format!("height {height}, {behind}, {rate} versions/s, {mode}; {peers}")
+        format!("height {height}, {behind}, {rate} txs/s, {mode}; {peers}")
     }
 }
 
@@ -108,19 +123,20 @@ mod tests {
         let latency = Duration::from_millis(12);
         let score = PeerScore { summary: None, latency, failures: 2, outstanding: 0 };
         let start = Instant::now();
-        let past = VecDeque::from([(start, 100)]);
-        let mut report = Report { bar: None, past };
-        let mut line = |seconds, height, tip| {
+        let past = VecDeque::from([(start, 0)]);
+        let mut report = Report { bar: None, start, transactions: 0, past };
+        let mut line = |seconds, transactions, height, tip| {
+            report.count(transactions);
             let standing = Standing { height, tip, mode: "deltas", peers: vec![(&url, &score)] };
             report.line(start + Duration::from_secs(seconds), &standing)
         };
         assert_eq!(
-            line(2, 300, Some(340)),
-            "height 300, 40 behind, 100 versions/s, deltas; http://127.0.0.1:1 silent, 2 failures"
+            line(2, 4000, 300, Some(340)),
+            "height 300, 40 behind, 2000 txs/s, deltas; http://127.0.0.1:1 silent, 2 failures"
         );
-        assert!(line(3, 340, Some(340)).starts_with("height 340, at the tip, 80 versions/s"));
+        assert!(line(4, 2000, 340, Some(340)).starts_with("height 340, at the tip, 1500 txs/s"));
         // What was long ago does not count.
-        line(20, 340, None);
-        assert!(line(21, 341, None).contains(", 0 versions/s"));
+        line(20, 0, 340, None);
+        assert!(line(21, 0, 341, None).contains(", 0 txs/s"));
     }
 }

@@ -152,7 +152,7 @@ where
         let place = self.committed_place(height)?;
         let row = rows::block(&self.shared.database, place)?;
         let row = row.ok_or(StateError::NoVersion { height })?;
-        let snapshot = self.shared.snapshot_at(row.header.id, row.root)?;
+        let snapshot = self.shared.snapshot_at(row.header.id, row.roots, row.root)?;
         Ok(View::committed(Arc::clone(&self.shared), snapshot))
     }
 

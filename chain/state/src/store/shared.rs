@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use prefinal_execution::{BlockId, Committed, Height};
+use prefinal_execution::{BlockId, Committed, Height, Roots};
 use redb::{Database, ReadOnlyTable, ReadableDatabase};
 
 use super::NODES;
@@ -58,6 +58,7 @@ impl Shared {
         let nodes = self.nodes().map_err(StateError::storage("began to read"))?;
         Ok(Arc::new(Snapshot {
             block: tip.committed.block,
+            roots: tip.committed.roots,
             root: tip.root,
             forks: Arc::clone(&tip.forks),
             nodes,
@@ -69,11 +70,12 @@ impl Shared {
     pub(crate) fn snapshot_at(
         self: &Arc<Self>,
         block: BlockId,
+        roots: Roots,
         root: NodeId,
     ) -> Result<Arc<Snapshot>, StateError> {
         let forks = Arc::clone(&self.tip.lock()?.forks);
         let nodes = self.nodes().map_err(StateError::storage("began to read"))?;
-        Ok(Arc::new(Snapshot { block, root, forks, nodes, shared: Arc::clone(self) }))
+        Ok(Arc::new(Snapshot { block, roots, root, forks, nodes, shared: Arc::clone(self) }))
     }
 
     fn nodes(&self) -> Result<Nodes, redb::Error> {
@@ -92,6 +94,7 @@ type Nodes = ReadOnlyTable<&'static [u8], &'static [u8]>;
 /// One committed state in the file.
 pub(crate) struct Snapshot {
     pub(crate) block: BlockId,
+    pub(crate) roots: Roots,
     pub(crate) root: NodeId,
     forks: Arc<BTreeMap<Height, Fork>>,
     nodes: Nodes,

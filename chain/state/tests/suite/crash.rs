@@ -137,7 +137,7 @@ impl Script {
     /// Every account is there under the root that was computed before the crash.
     fn check_view(&self, view: &View, block: BlockId) {
         let executed = self.blocks.iter().find(|(one, _)| one.header.id == block);
-        let root = view.state_root().unwrap();
+        let root = view.state_root();
         if let Some((_, execution)) = executed {
             assert_eq!(root, StateRoot::new(execution.roots.state));
         }

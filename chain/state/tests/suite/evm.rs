@@ -214,13 +214,13 @@ fn storage_is_in_the_state_and_zero_is_no_row() {
     assert_eq!(chain.stored(contract, 0), U256::from(6));
     let slot = storage_key(&contract, &U256::ZERO);
     let shown = run.view.prove(&slot).unwrap();
-    let root = run.view.state_root().unwrap();
+    let root = run.view.state_root();
     let six = U256::from(6).to_be_bytes::<32>();
     assert_eq!(shown.proof.verify(root, slot, Some(&six)), Ok(()));
 
     let run = chain.block(vec![with(3, 0)]);
     let shown = run.view.prove(&slot).unwrap();
-    let root = run.view.state_root().unwrap();
+    let root = run.view.state_root();
     assert_eq!(shown.proof.verify(root, slot, None), Ok(()));
 }
 
@@ -360,10 +360,10 @@ fn what_is_rejected_changes_nothing() {
         (sign(0, huge), EvmRejection::BlockGas),
     ] {
         let mut chain = Chain::new();
-        let before = chain.view.state_root().unwrap();
+        let before = chain.view.state_root();
         let run = chain.block(vec![one]);
         assert_eq!(run.receipts, [EvmReceipt::Rejected(expected)]);
-        assert_eq!(chain.view.state_root().unwrap(), before, "{expected:?}");
+        assert_eq!(chain.view.state_root(), before, "{expected:?}");
         assert!(run.execution.delta.changes().is_empty());
     }
 }
@@ -488,7 +488,7 @@ fn a_removed_row_is_found_removed_after_a_crash() {
         let stores = envelope(0, nonce, Target::Call(contract));
         write(&mut chain, sign(0, Envelope { input, ..stores }));
     }
-    let (last, root) = (chain.view.block(), chain.view.state_root().unwrap());
+    let (last, root) = (chain.view.block(), chain.view.state_root());
     drop((store, chain, run));
 
     let mut store = StateStore::<Evm, Certificate>::open(&path, &genesis()).unwrap();
@@ -496,7 +496,7 @@ fn a_removed_row_is_found_removed_after_a_crash() {
     assert_eq!(recovered.optimistic.len(), 3);
     let found = recovered.optimistic.iter().find(|one| one.block.header.id == last).unwrap();
     let slot = storage_key(&contract, &U256::ZERO);
-    assert_eq!(found.view.state_root().unwrap(), root);
+    assert_eq!(found.view.state_root(), root);
     assert_eq!(found.view.get(&slot).unwrap(), None);
     let shown = found.view.prove(&slot).unwrap();
     assert_eq!(shown.proof.verify(root, slot, None), Ok(()));

@@ -9,7 +9,7 @@ use crate::chain::{commit, id, memory, pay};
 fn rows_are_shown_with_their_values_and_no_others() {
     let mut store = memory(200);
     commit(&mut store, 1, vec![pay(0, 0, 1, 5), pay(2, 0, 300, 9)]);
-    let root = StateRoot::new(store.view().unwrap().state_root().unwrap().as_bytes().to_owned());
+    let root = StateRoot::new(store.view().unwrap().state_root().as_bytes().to_owned());
     for number in [0, 1, 2, 17, 199, 300] {
         let key = id(number).key();
         let shown = store.prove(&key).unwrap();
@@ -30,7 +30,7 @@ fn rows_are_shown_with_their_values_and_no_others() {
 #[test]
 fn absence_is_shown_by_a_neighbour_or_an_empty_part() {
     let store = memory(64);
-    let root = store.view().unwrap().state_root().unwrap();
+    let root = store.view().unwrap().state_root();
     let (mut empty, mut neighbours) = (0, 0);
     for number in 1000..1200 {
         let key = id(number).key();
@@ -55,7 +55,7 @@ fn absence_is_shown_by_a_neighbour_or_an_empty_part() {
 #[test]
 fn a_neighbour_elsewhere_shows_nothing() {
     let store = memory(64);
-    let root = store.view().unwrap().state_root().unwrap();
+    let root = store.view().unwrap().state_root();
     let there = id(5).key();
     let shown = store.prove(&there).unwrap();
     let value_hash = sha256(&shown.value.unwrap());
@@ -80,7 +80,7 @@ fn a_proof_longer_than_a_key_is_refused() {
     let key = id(0).key();
     let mut proof = store.prove(&key).unwrap().proof;
     proof.siblings.resize(257, [0; 32]);
-    let root = store.view().unwrap().state_root().unwrap();
+    let root = store.view().unwrap().state_root();
     let expected = ProofError::TooLong { got: 257, most: 256 };
     assert_eq!(proof.verify(root, key, Some(b"")), Err(expected));
 }
@@ -88,12 +88,12 @@ fn a_proof_longer_than_a_key_is_refused() {
 #[test]
 fn an_empty_state_and_a_single_row_have_proofs_too() {
     let store = memory(0);
-    let root = store.view().unwrap().state_root().unwrap();
+    let root = store.view().unwrap().state_root();
     assert_eq!(root, StateRoot::EMPTY);
     assert_eq!(store.prove(&burnt_key()).unwrap().proof.verify(root, burnt_key(), None), Ok(()));
 
     let store = memory(1);
-    let root = store.view().unwrap().state_root().unwrap();
+    let root = store.view().unwrap().state_root();
     let shown = store.prove(&id(0).key()).unwrap();
     assert_eq!(shown.proof.siblings, Vec::<[u8; 32]>::new());
     assert_eq!(shown.proof.verify(root, id(0).key(), shown.value.as_deref()), Ok(()));

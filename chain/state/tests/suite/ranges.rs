@@ -34,7 +34,7 @@ fn keys() -> Vec<StateKey> {
 }
 
 fn root(view: &View) -> StateRoot {
-    view.state_root().unwrap()
+    view.state_root()
 }
 
 fn checked(view: &View, first: StateKey, last: StateKey) -> Vec<StateKey> {

@@ -42,7 +42,7 @@ fn ranges(store: &TestStore, height: u64, size: usize) -> Vec<VerifiedRange> {
     let (mut all, mut next) = (Vec::new(), Some(KeyRange::ALL.first));
     while let Some(first) = next {
         let range = view.range(KeyRange { first, ..KeyRange::ALL }, limits).unwrap();
-        let range = range.verify(view.state_root().unwrap()).unwrap();
+        let range = range.verify(view.state_root()).unwrap();
         next = range.keys().last.next();
         all.push(range);
     }
@@ -130,6 +130,67 @@ fn a_false_delta_changes_nothing() {
         assert_eq!(to.committed().unwrap().height, Height::GENESIS, "{lie}");
     }
     apply(&mut to, &export, honest).unwrap();
+}
+
+/// A store on a disk of its own, closed behind the first two blocks of the chain, and opened again after `damage`.
+fn damaged(from: &TestStore, damage: impl Fn(&TestStore, &mut Vec<u8>)) -> TestStore {
+    let disk = Disk::holding(Vec::new());
+    let mut store = open(disk.clone(), &genesis(ACCOUNTS));
+    for height in (1..=2).map(Height::new) {
+        replay(from, &mut store, height).unwrap();
+    }
+    drop(store);
+    let mut bytes = disk.after_crash(Left::All);
+    let before = bytes.clone();
+    let intact = open(Disk::holding(bytes.clone()), &genesis(ACCOUNTS));
+    damage(&intact, &mut bytes);
+    assert!(bytes != before, "nothing is damaged");
+    open(Disk::holding(bytes), &genesis(ACCOUNTS))
+}
+
+/// Turns a bit behind each place where the file has these bytes.
+fn turn_behind(bytes: &mut [u8], what: &[u8; 32], behind: usize) {
+    let found: Vec<usize> = bytes
+        .windows(what.len())
+        .enumerate()
+        .filter_map(|(at, window)| (window == what).then_some(at))
+        .collect();
+    for at in found {
+        bytes[at + behind] ^= 1;
+    }
+}
+
+#[test]
+fn a_damaged_file_is_told_from_a_false_delta() {
+    let from = source();
+    let export = from.export(Height::new(3)).unwrap();
+    let honest = from.delta(Height::new(3)).unwrap();
+    let before = from.view_at(Height::new(2)).unwrap();
+    let mut keys = honest.changes.iter().map(|change| change.key);
+    let changed = keys.find(|key| before.get(key).unwrap().is_some()).unwrap();
+    // Hashes of nodes beside the paths of what changes.
+    let mut store = damaged(&from, |intact, bytes| {
+        for change in &honest.changes {
+            let proof = intact.view().unwrap().prove(&change.key).unwrap().proof;
+            proof.siblings.iter().for_each(|hash| turn_behind(bytes, hash, 0));
+        }
+    });
+    let error = apply(&mut store, &export, honest.clone()).unwrap_err();
+    assert!(matches!(error, DeltaError::Store(StateError::Damaged { .. })), "{error}");
+    // Rows that nothing changes, one of which moves up when the row beside it is removed.
+    let mut store = damaged(&from, |intact, bytes| {
+        for key in rows(&intact.view().unwrap()).keys().filter(|key| **key != changed) {
+            turn_behind(bytes, key.as_bytes(), 32);
+        }
+    });
+    let mut removing = honest;
+    removing.changes.retain(|change| change.key == changed);
+    let false_too = removing.clone();
+    removing.changes[0].value = None;
+    let error = apply(&mut store, &export, removing).unwrap_err();
+    assert!(matches!(error, DeltaError::Store(StateError::Damaged { .. })), "{error}");
+    let error = apply(&mut store, &export, false_too).unwrap_err();
+    assert!(matches!(error, DeltaError::State), "what is damaged was not read: {error}");
 }
 
 #[test]

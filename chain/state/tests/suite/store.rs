@@ -38,12 +38,12 @@ fn forks_of_one_height_do_not_see_each_other() {
     store.revert(&above.header).unwrap();
     store.revert(&left.header).unwrap();
     let view = store.view().unwrap();
-    assert_eq!(view.state_root().unwrap().as_bytes(), &on_beside.roots.state);
+    assert_eq!(view.state_root().as_bytes(), &on_beside.roots.state);
     assert_eq!(account(&view, 0).balance.get(), RICH - 300 - 2 + 50);
     assert_eq!(store.certificate(Height::new(2)).unwrap(), Some(certificate(4)));
     // Older states, and views that lost, are still readable.
     let older = store.view_at(Height::new(1)).unwrap();
-    assert_eq!(older.state_root().unwrap().as_bytes(), &on_right.roots.state);
+    assert_eq!(older.state_root().as_bytes(), &on_right.roots.state);
     assert_eq!(account(&older, 0).balance.get(), RICH - 302);
     assert_eq!(account(&on_above.view, 1).balance.get(), RICH + 100 - 52);
     // A child of a fork's block finds nodes by the fork's number.
@@ -177,13 +177,13 @@ fn one_write_gives_what_two_give() {
 #[test]
 fn a_block_without_changes_has_its_parents_root() {
     let mut store = memory(3);
-    let root = store.view().unwrap().state_root().unwrap();
+    let root = store.view().unwrap().state_root();
     for name in 1..4 {
         let execution = commit(&mut store, name, vec![]);
         assert_eq!(&execution.roots.state, root.as_bytes());
     }
     commit(&mut store, 4, vec![pay(0, 0, 1, 1)]);
-    assert_ne!(store.view().unwrap().state_root().unwrap(), root);
+    assert_ne!(store.view().unwrap().state_root(), root);
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn what_was_written_is_found_again() {
     let names: Vec<BlockId> = found.iter().map(|one| one.block.header.id).collect();
     assert_eq!(names, [block.header.id, fork.header.id, child.header.id]);
     assert_eq!(found[2].roots, child_roots);
-    assert_eq!(found[2].view.state_root().unwrap().as_bytes(), &child_roots.state);
+    assert_eq!(found[2].view.state_root().as_bytes(), &child_roots.state);
     assert_eq!(found[0].block.transactions(), block.transactions());
     assert_eq!(account(&found[2].view, 97).balance.get(), 8);
     assert_eq!(account(&found[2].view, 99).balance.get(), 0);
@@ -246,7 +246,7 @@ fn what_was_written_is_found_again() {
     let recovered = store.recover().unwrap();
     assert_eq!(recovered.committed.height, Height::new(4));
     assert_eq!(recovered.optimistic.len(), 1);
-    assert_eq!(recovered.optimistic[0].view.state_root().unwrap().as_bytes(), &block_roots.state);
+    assert_eq!(recovered.optimistic[0].view.state_root().as_bytes(), &block_roots.state);
     store.revert(&recovered.optimistic[0].block.header).unwrap();
     assert_eq!(account(&store.view().unwrap(), 97).balance.get(), 16);
 }
@@ -278,7 +278,7 @@ fn pruning_leaves_what_later_states_need_and_nothing_else() {
         let view = store.view_at(Height::new(height)).unwrap();
         for number in 0..50 {
             let shown = view.prove(&crate::chain::id(number).key()).unwrap();
-            let root = view.state_root().unwrap();
+            let root = view.state_root();
             let key = crate::chain::id(number).key();
             assert_eq!(shown.proof.verify(root, key, shown.value.as_deref()), Ok(()));
         }

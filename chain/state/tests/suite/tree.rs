@@ -29,7 +29,7 @@ fn row(value: u8) -> Row {
 
 fn fresh(rows: &BTreeMap<StateKey, Row>) -> [u8; 32] {
     let genesis = Genesis { block: GENESIS, rows: rows.clone() };
-    *open(InMemoryBackend::new(), &genesis).view().unwrap().state_root().unwrap().as_bytes()
+    *open(InMemoryBackend::new(), &genesis).view().unwrap().state_root().as_bytes()
 }
 
 fn steps() -> impl Strategy<Value = Vec<Steps>> {
@@ -83,7 +83,7 @@ proptest! {
                 let shown = next.prove(&key(name)).unwrap();
                 prop_assert_eq!(&shown.value, &model.get(&key(name)).cloned());
                 prop_assert_eq!(&next.get(&key(name)).unwrap(), &shown.value);
-                let root = next.state_root().unwrap();
+                let root = next.state_root();
                 prop_assert_eq!(shown.proof.verify(root, key(name), shown.value.as_deref()), Ok(()));
             }
             view = next;
@@ -102,7 +102,7 @@ proptest! {
         for name in 0..24 {
             prop_assert_eq!(view.prove(&key(name)).unwrap().value, model.get(&key(name)).cloned());
             let after = store.view().unwrap().prove(&key(name)).unwrap();
-            let root = store.view().unwrap().state_root().unwrap();
+            let root = store.view().unwrap().state_root();
             prop_assert_eq!(after.proof.verify(root, key(name), after.value.as_deref()), Ok(()));
         }
     }

@@ -256,10 +256,10 @@ where
             Err(why) => return self.stop(StopReason::Failed(why)),
         };
         match stored {
-            Stored::Block(committed) => {
+            Stored::Block { committed, transactions } => {
                 self.stages.storing = None;
                 self.committed = committed;
-                self.act(Effect::Committed(committed));
+                self.act(Effect::Committed { committed, transactions });
             }
             Stored::Begun(missing) => {
                 if let Some(restore) = self.restore.take() {
@@ -278,7 +278,7 @@ where
                 self.committed = committed;
                 let head = Head { height: committed.height, id: committed.block };
                 self.stages = ReplayStages::new(head, view);
-                self.act(Effect::Committed(committed));
+                self.act(Effect::Committed { committed, transactions: 0 });
             }
         }
     }

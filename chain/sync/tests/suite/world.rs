@@ -263,7 +263,7 @@ impl World {
                 let before = self.banned.insert(misconduct.peer, misconduct);
                 assert_eq!(before, None, "banned twice");
             }
-            Effect::Committed(committed) => {
+            Effect::Committed { committed, .. } => {
                 self.durable.insert(committed.height.get(), self.now);
             }
             Effect::Stopped(reason) => self.stopped = Some(reason),

@@ -182,7 +182,7 @@ fn wants(effect: Effect<Transfers, SampleTrust, HashedNames>) -> Wants {
         Effect::Execute(job) => Wants::Run(Job::Execute(job)),
         Effect::Store(job) => Wants::Run(Job::Store(job)),
         Effect::Ban(misconduct) => Wants::Note(Event::Banned(misconduct)),
-        Effect::Committed(committed) => Wants::Note(Event::Committed(committed.height)),
+        Effect::Committed { committed, .. } => Wants::Note(Event::Committed(committed.height)),
         Effect::Stopped(reason) => Wants::Note(Event::Stopped(reason)),
     }
 }

@@ -175,7 +175,7 @@ fn pass(chain: &SampleChain, config: Config) -> Result<Pass, Failure> {
                     least.take(began, items);
                     inputs.push_back(Input::Stored(verdict));
                 }
-                Effect::Ban(_) | Effect::Committed(_) | Effect::Stopped(_) => {}
+                Effect::Ban(_) | Effect::Committed { .. } | Effect::Stopped(_) => {}
             }
         }
     }
