@@ -140,7 +140,7 @@ impl Bench<'_> {
         } = *self.experiment.parameters();
         say!(
             "{blocks} blocks of {transfers} transfers, {accounts} accounts, {peers} peers, round trips of \
-             {} ms, 1 Gbit/s, {answer_blocks} blocks an answer, summaries every {} ms, slow peers {} ms later, \
+             {} ms, 1 Gbit/s, {answer_blocks} blocks an answer, summaries every {} ms, slow answers {} ms later, \
              {cores} cores, seed {seed}",
             round_trip.as_millis(),
             poll.as_millis(),

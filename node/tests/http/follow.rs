@@ -114,10 +114,10 @@ impl Drop for Follow {
     }
 }
 
-/// `height 7, verified; state …`
+/// `height 7, verified: 90 transactions in 1.2s; state …`
 fn verified(line: &str) -> Option<(u64, String)> {
-    let (height, root) = line.strip_prefix("height ")?.split_once(", verified; state ")?;
-    Some((height.parse().ok()?, root.to_owned()))
+    let (height, rest) = line.strip_prefix("height ")?.split_once(", verified: ")?;
+    Some((height.parse().ok()?, rest.split_once("; state ")?.1.to_owned()))
 }
 
 /// `height 7, …`, once a second.
@@ -156,6 +156,7 @@ fn nodes_follow_a_devnet_whatever_peers_say_and_whenever_they_die() {
     waypoints_are_not_taken_on_faith(&url, &waypoint, folder.path());
     a_liar_is_banned(address, folder.path());
     a_killed_node_goes_on(address, &home("killed"));
+    a_damaged_state_is_refused(&url, &home("killed"));
     states_are_fetched_and_given_on(address, folder.path());
 
     // The same committee begins again, and certifies other blocks.
@@ -250,6 +251,15 @@ fn a_killed_node_goes_on(address: SocketAddr, home: &Path) {
     assert!(from >= before, "{from} is below {before}");
     let (height, _) = third.arrives(address);
     assert!(height >= before + 2);
+}
+
+fn a_damaged_state_is_refused(url: &str, home: &Path) {
+    let file = home.join("state");
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes.truncate(bytes.len() / 2);
+    std::fs::write(&file, bytes).unwrap();
+    let (code, said) = Follow::start(url, home, &[]).end();
+    assert!(code == Some(2) && said.contains("or begin again with another --home"), "{said}");
 }
 
 /// A node fetches a state whole and serves it, and another one follows that node.

@@ -13,7 +13,7 @@ use prefinal_execution::{Height, Store};
 use prefinal_protocol::Instant;
 use prefinal_sim::rule::{Letter, from_fn};
 use prefinal_sim::{Chance, Dice, Interface, Network, Rate, Seat, Setup, Simulation};
-use prefinal_sync::wire::{Ask, BlockAsk, Compression, Request, RequestId};
+use prefinal_sync::wire::{Ask, BlockAsk, Compression, Request, RequestId, Summary};
 use prefinal_sync::{Config, FollowerLimits, Replay, Server, ServerLimits, Strategy};
 
 use super::campaign::{Liar, Told, Vice};
@@ -44,7 +44,7 @@ pub struct SyncParameters {
     pub answer_blocks: u32,
     /// The time between two questions what a peer has.
     pub poll: Duration,
-    /// What a peer that is slow takes longer.
+    /// What a peer that is slow takes longer to answer. What it has, it says in time.
     pub slow: Duration,
     /// Cores of each node.
     pub cores: NonZeroU32,
@@ -247,7 +247,9 @@ impl SyncExperiment {
                 Crowd::Slow | Crowd::Honest => {
                     let slow = parameters.slow;
                     let late = from_fn(move |_, letter: Letter<Bytes>, leaves: &mut Vec<_>| {
-                        leaves.push(Letter { delay: letter.delay.saturating_add(slow), ..letter });
+                        let is_answer = Summary::from_wire(&letter.message).is_err();
+                        let late = if is_answer { slow } else { Duration::ZERO };
+                        leaves.push(Letter { delay: letter.delay.saturating_add(late), ..letter });
                     });
                     simulation.rule(*seat, late)
                 }
