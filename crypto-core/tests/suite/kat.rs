@@ -11,6 +11,7 @@
 mod bls;
 mod certificate;
 mod curve;
+mod draw;
 mod elgamal;
 mod keys;
 mod sharing;
