@@ -125,6 +125,12 @@ impl Draws {
 pub struct Draw([u8; 32]);
 
 impl Draw {
+    /// A draw that was stored as its bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The draw as 32 random bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
@@ -142,18 +148,22 @@ impl Draw {
     /// with `among`.
     #[must_use]
     pub fn order(&self, among: u64) -> Order {
-        let words = Words::new(self, Question::Order, among);
-        Order { words, among, taken: 0, moved: BTreeMap::new() }
+        Order { swaps: self.swaps(among), taken: 0, moved: BTreeMap::new() }
+    }
+
+    /// With which place each place is swapped to come to [`order`](Self::order): place 0 first, each with
+    /// itself or a later one. For callers who keep the places themselves, as a contract does.
+    #[must_use]
+    pub fn swaps(&self, among: u64) -> Swaps {
+        Swaps { words: Words::new(self, Question::Order, among), among, taken: 0 }
     }
 
     /// Brings items into the order that [`order`](Self::order) gives for so many places.
     pub fn shuffle<T>(&self, items: &mut [T]) {
-        let places = |items: &[T]| u64::try_from(items.len()).unwrap_or(u64::MAX);
-        let mut words = Words::new(self, Question::Order, places(items));
-        let mut rest = items;
-        while let Some(left) = NonZeroU64::new(places(rest)) {
-            rest.swap(0, usize::try_from(pick(&mut words, left)).unwrap_or_default());
-            rest = rest.split_first_mut().map_or(&mut [], |(_, rest)| rest);
+        let swaps = self.swaps(u64::try_from(items.len()).unwrap_or(u64::MAX));
+        for (here, there) in (0..items.len()).zip(swaps) {
+            // No place is beyond the items.
+            items.swap(here, usize::try_from(there).unwrap_or(here));
         }
     }
 }
@@ -161,8 +171,7 @@ impl Draw {
 /// Places in a random order, one after another.
 #[derive(Clone, Debug)]
 pub struct Order {
-    words: Words,
-    among: u64,
+    swaps: Swaps,
     taken: u64,
     /// What stands at places from `taken` on where it is not the place's own number.
     moved: BTreeMap<u64, u64>,
@@ -172,15 +181,33 @@ impl Iterator for Order {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
+        let there = self.swaps.next()?;
         let here = self.taken;
-        let left = NonZeroU64::new(self.among.checked_sub(here)?)?;
-        let there = here + pick(&mut self.words, left);
         self.taken += 1;
         let own = self.moved.remove(&here).unwrap_or(here);
         if there == here {
             return Some(own);
         }
         Some(self.moved.insert(there, own).unwrap_or(there))
+    }
+}
+
+/// With which place each place is swapped, one after another.
+#[derive(Clone, Debug)]
+pub struct Swaps {
+    words: Words,
+    among: u64,
+    taken: u64,
+}
+
+impl Iterator for Swaps {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        let here = self.taken;
+        let left = NonZeroU64::new(self.among.checked_sub(here)?)?;
+        self.taken += 1;
+        Some(here + pick(&mut self.words, left))
     }
 }
 

@@ -12,6 +12,7 @@ export const {
   Chain,
   Config,
   DecryptionKey,
+  Draws,
   Electorate,
   Evaluations,
   SigningKey,

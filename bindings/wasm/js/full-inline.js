@@ -13,6 +13,7 @@ export const {
   Chain,
   Config,
   DecryptionKey,
+  Draws,
   Electorate,
   Evaluations,
   SigningKey,

@@ -14,6 +14,7 @@ export const {
   Chain,
   Config,
   DecryptionKey,
+  Draws,
   Electorate,
   Evaluations,
   SigningKey,

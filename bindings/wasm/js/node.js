@@ -10,6 +10,6 @@ import { verifier } from './verifier-api.js';
 initSync({ module: decoded(bytes) });
 
 export { PrefinalError } from './errors.js';
-export const { Chain, Electorate, verifyBeacon, verifySignature, verifyRounding } = verifier(wasm, () => {});
+export const { Chain, Draws, Electorate, verifyBeacon, verifySignature, verifyRounding } = verifier(wasm, () => {});
 
 export default async function init() {}

@@ -1,7 +1,7 @@
 // Compiled only: what the types allow, and what they refuse.
-import init, { Chain, Electorate, PrefinalError, verifyBeacon, verifyRounding, verifySignature } from 'prefinal';
+import init, { Chain, type Draw, Draws, Electorate, PrefinalError, verifyBeacon, verifyRounding, verifySignature } from 'prefinal';
 import { Config, SigningKey, solveRounding } from 'prefinal/full';
-import { Beacon, LightClient, LightKey, type VerifiedBlock } from 'prefinal/light';
+import { Beacon, Draws as LightDraws, LightClient, LightKey, type VerifiedBlock } from 'prefinal/light';
 
 await init();
 const chain: Chain = Chain.quicknet();
@@ -20,16 +20,21 @@ client.advance('');
 const block: VerifiedBlock = client.verify('') ?? new LightKey('', '').verify(client.waypoint);
 const balance: bigint = block.account('').balance + block.slot + client.epoch;
 const rows: Uint8Array | undefined = block.rows.get(block.stateRoot) ?? new Beacon('', 3n).verify(balance, '');
+const draw: Draw = new Draws(value, 'acme/raffle', '00').at(0);
+const winners: number[] = draw.order(draw.below(6n), 1);
+const shuffled: string[] = new LightDraws(value, 'acme/raffle', '00').at(1n).shuffled(['a', 'b']);
 try {
   verifyBeacon('{}', { round: 1n, signature: dealing });
 } catch (error) {
-  if (error instanceof PrefinalError) console.log(error.code, error.need, signers, weights, round, rows);
+  if (error instanceof PrefinalError) console.log(error.code, error.need, signers, weights, round, rows, winners, shuffled);
 }
 
 // @ts-expect-error rounds are numbers
 chain.verify({ round: '7', signature: value });
 // @ts-expect-error without a domain or a suite
 verifySignature({ publicKey: '', message: value, signature: '' });
+// @ts-expect-error draws come from Draws
+new Draw(value);
 // @ts-expect-error no such scheme
 new Chain({ scheme: 'other', publicKey: '' });
 // @ts-expect-error only this package makes errors

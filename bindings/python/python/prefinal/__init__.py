@@ -9,6 +9,7 @@
 ``VufCommittee``    the weighted verifiable unpredictable function
 ``DkgConfig`` …     keys that nobody knows: dealings, their verification and sum
 ``EncryptionKey``   encryption to a committee; ``seal``, ``unseal``: to a round
+``Draws``           random numbers for transactions, from the value of their slot
 ``LightClient`` …   a chain's state, verified by who trusts one committee or one key
 ``simulate``        a seeded committee in virtual time, its events as a table
 ``plot``            pictures (needs matplotlib): weights, waits, a slot's timeline
@@ -34,6 +35,8 @@ from prefinal._core import (
     DkgConfig,
     DkgKey,
     Domain,
+    Draw,
+    Draws,
     Electorate,
     EncryptionKey,
     EvaluationKey,
@@ -97,6 +100,8 @@ __all__ = [
     "DkgConfig",
     "DkgKey",
     "Domain",
+    "Draw",
+    "Draws",
     "Electorate",
     "EncodingError",
     "EncryptionKey",
