@@ -35,6 +35,7 @@ mod epochs;
 mod faults;
 mod fixture;
 mod foresight;
+mod games;
 mod instances;
 mod laws;
 mod missed;
