@@ -41,6 +41,7 @@ mod laws;
 mod missed;
 mod network;
 mod properties;
+mod ramp;
 mod reports;
 mod requests;
 mod reshared;
