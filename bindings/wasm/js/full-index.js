@@ -8,6 +8,7 @@ import { full } from './full-api.js';
 const { init, ready } = loader(load, () => new URL('full_bg.wasm', import.meta.url));
 
 export { PrefinalError } from './errors.js';
+export { statement, thresholdStatement } from './statements.js';
 export const {
   Chain,
   Config,

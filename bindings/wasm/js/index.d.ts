@@ -102,6 +102,23 @@ export class Electorate extends Held {
   verify(certificate: { domain: string; message: Bytes; certificate: Bytes }): number[];
 }
 
+/** A slot of a chain has this value; with `root`, the value leaves a state with this root. */
+export interface SlotStatement {
+  chain: Bytes;
+  epoch: Integer;
+  slot: Integer;
+  /** What the engine decided: it names the block. */
+  value: Bytes;
+  /** What the application makes of it. */
+  root?: Bytes | null;
+}
+
+/** What a certificate of stake says of a slot, to be spread into `Electorate.verify` or `SigningKey.sign`. */
+export function statement(statement: SlotStatement): { domain: string; message: Uint8Array };
+
+/** What a group's signature says of a slot, to be spread into `verifySignature`. */
+export function thresholdStatement(statement: SlotStatement): { domain: string; message: Uint8Array };
+
 /** One round of one beacon. To check many rounds, keep a {@link Chain}. */
 export function verifyBeacon(info: ChainInfo | string, round: Round): Uint8Array;
 

@@ -15,6 +15,7 @@ mod draw;
 mod elgamal;
 mod keys;
 mod sharing;
+mod statements;
 mod threshold;
 mod timelock;
 mod wvuf;

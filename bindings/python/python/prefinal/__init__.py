@@ -5,6 +5,7 @@
 ``stakes``          stake tables of real chains
 ``SecretKey`` …     BLS signatures in both variants: single, aggregate, in batches
 ``Electorate``      certificates: quorums of exact stake in one signature
+``Statement``       what they certify: the value of a slot, or the state that it leaves
 ``Committee``       threshold signatures: partials, combined, with culprits
 ``VufCommittee``    the weighted verifiable unpredictable function
 ``DkgConfig`` …     keys that nobody knows: dealings, their verification and sum
@@ -78,6 +79,7 @@ from prefinal.errors import (
     RoundingError,
 )
 from prefinal.rounding import FAST, SLOW, Guarantee, Pair, Rounding, round_stakes, verify_weights
+from prefinal.statements import Statement
 from prefinal.simulation import Event, Simulation, Wait, simulate
 
 #: What each error code means.
@@ -127,6 +129,7 @@ __all__ = [
     "SecretKey",
     "Signature",
     "Signer",
+    "Statement",
     "Simulation",
     "VerifiedBlock",
     "VerifiedDealing",
