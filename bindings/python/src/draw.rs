@@ -30,7 +30,7 @@ impl Draws {
         // Half of a surrogate pair is no letter.
         let no_text = |_| argument("the name of the application is no text", None);
         let draws =
-            draw::Draws::new(&value, application.to_str().map_err(no_text)?, &bytes(transaction)?);
+            draw::Draws::new(&value, &application.to_cow().map_err(no_text)?, &bytes(transaction)?);
         draws.map(Self).map_err(|error| refused(&error))
     }
 

@@ -73,11 +73,12 @@ def test_fields_are_checked() -> None:
     right: dict[str, Any] = {"chain": bytes(32), "epoch": 0, "slot": 2**64 - 1, "value": bytes(32)}
     assert bytes(Statement(**right)) == bytes(40) + b"\xff" * 8 + bytes(32)
     assert Statement(**{**right, "value": bytearray(32)}) == Statement(**right)
-    wrong = [{"chain": b""}, {"value": bytes(33)}, {"root": b""}, {"slot": 2**64}, {"epoch": -1}]
+    wrong: list[dict[str, Any]] = [{"chain": b""}, {"value": bytes(33)}, {"root": b""}, {"slot": 2**64}, {"epoch": -1}]
     for change in wrong:
         with pytest.raises(ArgumentError) as error:
             Statement(**{**right, **change})
         assert error.value.code == "invalid-argument"
-    for change in [{"chain": "00" * 32}, {"slot": 1.0}, {"slot": True}, {"root": 7}]:
+    mistyped: list[dict[str, Any]] = [{"chain": "00" * 32}, {"slot": 1.0}, {"slot": True}, {"root": 7}]
+    for change in mistyped:
         with pytest.raises(TypeError):
             Statement(**{**right, **change})
