@@ -24,10 +24,10 @@
 //! | `Poisoner`   | other partials in the place of its own      | partials are not verified                        |
 //! | `Rusher`     | partials of a value that is only proposed   | partials leave on the proposal (Definition 11)   |
 //!
-//! With one secret on two paths there is one `Q` and one threshold for each path (section 6.2). Outputs of
-//! multi-signatures and of certificates of states are known to everybody, so there the game is played for what shows them. For
-//! outputs that look random, and for ciphertexts, there is a game of telling two apart as well, as the paper says
-//! of secrecy before Game 3.2; its win rate must stay within five deviations of one half.
+//! With one secret on two paths there is one `Q` and one threshold for each path (section 6.2). Everybody knows
+//! the outputs of multi-signatures and of certificates of states, so there the game is played for what shows
+//! them. For outputs that look random, and for ciphertexts, there is a game of telling two apart as well, as the
+//! paper says of secrecy before Game 3.2. Its win rate must stay within five deviations of one half.
 //!
 //! Not covered: adversaries that corrupt after they have seen something (the paper's are static), and keys that
 //! the parties generate themselves, whose dealings are attacked in `prefinal_pvss_dkg`.
@@ -194,8 +194,8 @@ fn a_rounding_gives_nobody_more_than_its_stake() {
         let secrecy = BTreeMap::from([(path, secrecy[&path])]);
         let terms = Terms { stakes: stakes.to_vec(), faulty: 33, secrecy };
         assert_eq!(forges(&real, (&terms, REAL), &Combiner(path)), Ok(false), "{path}");
-        // One share for each tenth of the stake that was begun: six small ones with half of the stake hold six of eleven,
-        // and the heavy one with two small ones holds seven.
+        // One share for each tenth of the stake that was begun: six small ones with half of the stake hold
+        // six of eleven, and the heavy one with two small ones holds seven.
         let up: Vec<u32> =
             parties().map(|stake| u32::try_from(stake.div_ceil(10)).unwrap()).collect();
         let naive = Plain::<Wvuf>::new(1311, &up, [6, 7, 7], Binding::Slot);

@@ -228,7 +228,8 @@ impl<D: Sharings> Adversary<D> for Framer {
     }
 }
 
-/// Sends, in the place of a corrupt party's partial, another party's, and its own on another message. Wins where partials are not verified.
+/// Sends, in the place of a corrupt party's partial, another party's, and its own on another message. Wins
+/// where partials are not verified.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Poisoner(pub(super) Path);
 
