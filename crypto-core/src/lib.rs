@@ -49,6 +49,7 @@
 //! | [`sharing`]    | one secret, shared with one polynomial or with two                 |
 //! | [`bls`]        | signatures: single, aggregate, in batches, in both variants        |
 //! | [`certificate`] | a quorum, counted in exact stake, in one aggregate signature      |
+//! | [`draw`]       | random numbers for transactions, from the random value of a slot   |
 //! | [`drand`]      | rounds of drand's beacons and of Prefinal's beacons                |
 //! | [`threshold`]  | BLS signatures by a committee whose key nobody holds               |
 //! | [`wvuf`]       | the weighted verifiable unpredictable function, and its audit      |
@@ -82,6 +83,7 @@ pub mod challenge;
 pub mod commitment;
 pub mod context;
 pub mod drand;
+pub mod draw;
 pub mod elgamal;
 pub mod entropy;
 mod equations;

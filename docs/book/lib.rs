@@ -17,6 +17,7 @@ chapters! {
     contract: "src/contract.md",
     operate: "src/operate.md",
     light: "src/light.md",
+    randomness: "src/randomness.md",
     weights: "src/weights.md",
     bls: "src/schemes/bls.md",
     vuf: "src/schemes/vuf.md",

@@ -118,7 +118,7 @@ pub(crate) const STAGES: &[Stage] = &[
     Stage {
         name: "vectors",
         lane: Lane::Second,
-        about: "a model and a library in Python come to the same",
+        about: "a model and a library in Python come to the same, and so does Go",
         gates: vectors,
     },
     Stage {
@@ -286,7 +286,12 @@ fn vectors() -> Result<Vec<Gate>, Failed> {
     let cases = cases.to_string_lossy();
     let library = Gate::new("target/venv/bin/python3", "crypto-core/tests/external/bls.py");
     let same = tested("--test schemes -- --ignored external_bls");
-    Ok(vec![model.beside(library.and(&cases)), same.with("PREFINAL_EXTERNAL_BLS", &cases)])
+    setup::go()?;
+    let go = |line| Gate::new("go", line).inside("bindings/go");
+    let mut gates = vec![go("vet ./..."), go("test ./...")];
+    gates.push(model.beside(library.and(&cases)));
+    gates.push(same.with("PREFINAL_EXTERNAL_BLS", &cases));
+    Ok(gates)
 }
 
 /// The curve's crate, where the backends are. What stands on it is one code for both, and runs on arkworks in

@@ -160,3 +160,31 @@ fn a_driver_that_has_checked_signatures_gives_the_same_certificates() {
         assert_eq!(job.verdict(Finding::Combined(Ok(Box::new(combined)))), job.run());
     }
 }
+
+/// The bindings write these statements themselves, and are held against the same vectors.
+#[test]
+fn statements_are_what_the_model_signs() {
+    let text = include_str!("../../../crypto-core/tests/vectors/model/statements.json");
+    let field = |name: &str| {
+        let (_, rest) = text.split_once(&format!("\"{name}\": \"")).unwrap();
+        rest.split('"').next().unwrap()
+    };
+    let bytes = |name: &str| -> Vec<u8> {
+        let digits = field(name).as_bytes().chunks(2);
+        digits.map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    };
+    let hash = |name: &str| <[u8; 32]>::try_from(bytes(name)).unwrap();
+    let number = |name: &str| field(name).parse().unwrap();
+    // The first case has no root.
+    let context =
+        Context { chain: ChainId::new(hash("chain")), epoch: EpochId::new(number("epoch")) };
+    let value = prefinal_beacon::Value::new(hash("value"));
+    let statement = Statement { context, slot: slot(number("slot")), value };
+    assert_eq!(statement.to_bytes(), bytes("message"));
+    let key = min_sig::PublicKey::from_bytes(&bytes("key")).unwrap();
+    let group = prefinal_beacon::Bls::CERTIFICATES.domain();
+    for (name, domain) in [("signature", MultiSig::DOMAIN), ("threshold signature", group)] {
+        let signature = min_sig::Signature::from_bytes(&bytes(name)).unwrap();
+        assert!(signature.verify(&key, domain, &statement.to_bytes()).is_ok(), "{name}");
+    }
+}

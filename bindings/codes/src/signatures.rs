@@ -1,4 +1,4 @@
-//! Errors of bytes, of single and aggregate signatures, of certificates and of drand's rounds.
+//! Errors of bytes, of single and aggregate signatures, of certificates, of drand's rounds and of draws.
 use prefinal_crypto_core::access::{AccessError, ThresholdError};
 use prefinal_crypto_core::bls::{Culprits, DomainError, KeyPathError, SeedError, SignatureError};
 use prefinal_crypto_core::certificate::{
@@ -6,6 +6,7 @@ use prefinal_crypto_core::certificate::{
 };
 use prefinal_crypto_core::curve::{DecodeError, EmptyTag, PairingMismatch, PointError};
 use prefinal_crypto_core::drand::{RoundError, RoundsError, UnknownScheme};
+use prefinal_crypto_core::draw::DrawsError;
 use prefinal_crypto_core::entropy::ImplausibleRandomness;
 #[cfg(feature = "system")]
 use prefinal_crypto_core::entropy::SystemError;
@@ -33,6 +34,17 @@ impl Coded for PointError {
 impl Coded for ImplausibleRandomness {
     fn detail(&self) -> Detail {
         Detail::of(self.code())
+    }
+}
+
+impl Coded for DrawsError {
+    fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
+        match self {
+            Self::NameLength { got, max } => plain.need(max).got(got),
+            Self::NameLetter { index } => plain.index(index),
+            _ => plain,
+        }
     }
 }
 

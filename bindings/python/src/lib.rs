@@ -18,6 +18,7 @@
 //! | `dkg`         | key generation: what is agreed on; `dealing`, `registration`         |
 //! | `decryption`  | encryption to a committee                                            |
 //! | `timelock`    | encryption to a round                                                |
+//! | `draw`        | random numbers for transactions, from a slot's value                 |
 //! | `drand`       | rounds of beacons                                                    |
 //! | `light`       | clients that trust a committee or a key                              |
 //! | `shares`      | who holds how many shares                                            |
@@ -36,6 +37,7 @@ mod dealing;
 mod decryption;
 mod dkg;
 mod drand;
+mod draw;
 mod error;
 mod input;
 mod light;
@@ -73,6 +75,8 @@ mod _core {
     use crate::dkg::DkgConfig;
     #[pymodule_export]
     use crate::drand::ChainInfo;
+    #[pymodule_export]
+    use crate::draw::{Draw, Draws};
     #[pymodule_export]
     use crate::light::{LightClient, LightKey, VerifiedBlock};
     #[pymodule_export]

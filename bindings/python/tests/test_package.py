@@ -149,7 +149,7 @@ def test_signatures_are_those_of_the_types() -> None:
     assert compared > 60, compared
 
 
-@pytest.mark.parametrize("module", ["rounding", "stakes", "drand"])
+@pytest.mark.parametrize("module", ["rounding", "stakes", "statements", "drand"])
 def test_examples_in_documents(module: str) -> None:
     results = doctest.testmod(getattr(prefinal, module))
     assert results.attempted > 1 and results.failed == 0

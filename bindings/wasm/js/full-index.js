@@ -8,10 +8,12 @@ import { full } from './full-api.js';
 const { init, ready } = loader(load, () => new URL('full_bg.wasm', import.meta.url));
 
 export { PrefinalError } from './errors.js';
+export { statement, thresholdStatement } from './statements.js';
 export const {
   Chain,
   Config,
   DecryptionKey,
+  Draws,
   Electorate,
   Evaluations,
   SigningKey,

@@ -9,10 +9,12 @@ import { full } from './full-api.js';
 const { init, ready } = loader(load, () => decoded(bytes));
 
 export { PrefinalError } from './errors.js';
+export { statement, thresholdStatement } from './statements.js';
 export const {
   Chain,
   Config,
   DecryptionKey,
+  Draws,
   Electorate,
   Evaluations,
   SigningKey,

@@ -10,10 +10,12 @@ import { full } from './full-api.js';
 initSync({ module: decoded(bytes) });
 
 export { PrefinalError } from './errors.js';
+export { statement, thresholdStatement } from './statements.js';
 export const {
   Chain,
   Config,
   DecryptionKey,
+  Draws,
   Electorate,
   Evaluations,
   SigningKey,

@@ -102,6 +102,23 @@ export class Electorate extends Held {
   verify(certificate: { domain: string; message: Bytes; certificate: Bytes }): number[];
 }
 
+/** A slot of a chain has this value; with `root`, the value leaves a state with this root. */
+export interface SlotStatement {
+  chain: Bytes;
+  epoch: Integer;
+  slot: Integer;
+  /** What the engine decided: it names the block. */
+  value: Bytes;
+  /** What the application makes of it. */
+  root?: Bytes | null;
+}
+
+/** What a certificate of stake says of a slot, to be spread into `Electorate.verify` or `SigningKey.sign`. */
+export function statement(statement: SlotStatement): { domain: string; message: Uint8Array };
+
+/** What a group's signature says of a slot, to be spread into `verifySignature`. */
+export function thresholdStatement(statement: SlotStatement): { domain: string; message: Uint8Array };
+
 /** One round of one beacon. To check many rounds, keep a {@link Chain}. */
 export function verifyBeacon(info: ChainInfo | string, round: Round): Uint8Array;
 
@@ -120,6 +137,26 @@ export function verifyRounding(rounding: {
   weights: Integer[];
   claims: { secrecy: Fraction; reconstruction: Fraction; threshold: Integer }[];
 }): void;
+
+/** All draws of one transaction in one application. What it draws from must have been verified. */
+export class Draws {
+  /** The slot's value of 32 bytes; a name of 1 to 64 visible ASCII letters; the transaction, best by its hash. */
+  constructor(value: Bytes, application: string, transaction: Bytes);
+  /** The draw of this index. One draw answers one question; the next question takes the next index. */
+  at(index: Integer): Draw;
+}
+
+/** One draw. It gives the same answer to the same question, however often it is asked. */
+export interface Draw {
+  /** The draw as 32 random bytes. */
+  readonly bytes: Uint8Array;
+  /** A number from 0 to `bound - 1`, each as likely as any other. */
+  below(bound: Integer): bigint;
+  /** The first `count` of the places 0 to `among - 1` in a random order: a sample without repetition. */
+  order(among: Integer, count?: Integer): number[];
+  /** The items in the order that `order` gives for so many places. */
+  shuffled<T>(items: readonly T[]): T[];
+}
 
 /** Loads WebAssembly. In Node it is there without. */
 export default function init(

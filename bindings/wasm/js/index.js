@@ -8,6 +8,7 @@ import { verifier } from './verifier-api.js';
 const { init, ready } = loader(load, () => new URL('verifier_bg.wasm', import.meta.url));
 
 export { PrefinalError } from './errors.js';
-export const { Chain, Electorate, verifyBeacon, verifySignature, verifyRounding } = verifier(wasm, ready);
+export { statement, thresholdStatement } from './statements.js';
+export const { Chain, Draws, Electorate, verifyBeacon, verifySignature, verifyRounding } = verifier(wasm, ready);
 
 export default init;

@@ -9,6 +9,7 @@ import { verifier } from './verifier-api.js';
 const { init, ready } = loader(load, () => decoded(bytes));
 
 export { PrefinalError } from './errors.js';
-export const { Chain, Electorate, verifyBeacon, verifySignature, verifyRounding } = verifier(wasm, ready);
+export { statement, thresholdStatement } from './statements.js';
+export const { Chain, Draws, Electorate, verifyBeacon, verifySignature, verifyRounding } = verifier(wasm, ready);
 
 export default init;

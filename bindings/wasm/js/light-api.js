@@ -1,5 +1,6 @@
 // The entry of light clients: what a committee or a key has certified. `wasm` is what wasm-bindgen made of Rust.
 
+import { drawing } from './draws.js';
 import { Held, on } from './held.js';
 import { bytes, hex, integer, reading } from './input.js';
 
@@ -97,5 +98,5 @@ export function light(wasm, ready) {
     }
   }
 
-  return { Beacon, LightClient, LightKey };
+  return { ...drawing(wasm, ready), Beacon, LightClient, LightKey };
 }

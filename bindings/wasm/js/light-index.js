@@ -8,6 +8,6 @@ import { light } from './light-api.js';
 const { init, ready } = loader(load, () => new URL('light_bg.wasm', import.meta.url));
 
 export { PrefinalError } from './errors.js';
-export const { Beacon, LightClient, LightKey } = light(wasm, ready);
+export const { Beacon, Draws, LightClient, LightKey } = light(wasm, ready);
 
 export default init;

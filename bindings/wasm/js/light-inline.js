@@ -9,6 +9,6 @@ import { light } from './light-api.js';
 const { init, ready } = loader(load, () => decoded(bytes));
 
 export { PrefinalError } from './errors.js';
-export const { Beacon, LightClient, LightKey } = light(wasm, ready);
+export const { Beacon, Draws, LightClient, LightKey } = light(wasm, ready);
 
 export default init;

@@ -10,6 +10,6 @@ import { light } from './light-api.js';
 initSync({ module: decoded(bytes) });
 
 export { PrefinalError } from './errors.js';
-export const { Beacon, LightClient, LightKey } = light(wasm, () => {});
+export const { Beacon, Draws, LightClient, LightKey } = light(wasm, () => {});
 
 export default async function init() {}

@@ -1,6 +1,7 @@
 import type { Bytes, Integer } from './index.js';
 
-export { PrefinalError } from './index.js';
+export { Draws, PrefinalError } from './index.js';
+export type { Draw } from './index.js';
 export { default } from './index.js';
 
 /** What WebAssembly holds until it is freed, or until it is collected as garbage. */

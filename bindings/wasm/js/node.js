@@ -10,6 +10,7 @@ import { verifier } from './verifier-api.js';
 initSync({ module: decoded(bytes) });
 
 export { PrefinalError } from './errors.js';
-export const { Chain, Electorate, verifyBeacon, verifySignature, verifyRounding } = verifier(wasm, () => {});
+export { statement, thresholdStatement } from './statements.js';
+export const { Chain, Draws, Electorate, verifyBeacon, verifySignature, verifyRounding } = verifier(wasm, () => {});
 
 export default async function init() {}

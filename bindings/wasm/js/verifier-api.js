@@ -1,5 +1,6 @@
 // The first entry: what checks, and encrypts to a round. `wasm` is what wasm-bindgen made of Rust.
 
+import { drawing } from './draws.js';
 import { PrefinalError } from './errors.js';
 import { Held, guarded, on } from './held.js';
 import { bytes, concat, fraction, hex, integer, invalid, list, little, reading, record, small, text } from './input.js';
@@ -259,5 +260,5 @@ export function verifier(wasm, ready) {
     guarded(() => wasm.verify_rounding(read.stakes, read.weights, read.claims));
   }
 
-  return { Chain, Electorate, verifyBeacon, verifySignature, verifyRounding };
+  return { ...drawing(wasm, ready), Chain, Electorate, verifyBeacon, verifySignature, verifyRounding };
 }

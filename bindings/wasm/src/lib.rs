@@ -9,6 +9,7 @@
 //! | `evaluation`  | values of the weighted VUF, from their proofs                             |
 //! | `rounding`    | weights and thresholds, checked over all sets of parties                  |
 //! | `light`       | clients that trust a committee or a key: an entry of its own               |
+//! | `draw`        | random numbers for transactions, from a slot's value: in every entry      |
 //! | `secrets`     | keys, signing, dealing, the search for weights: the second entry          |
 //! | `random`      | the browser's randomness                                                  |
 //! | `fields`      | lists, as JavaScript lays them out                                        |
@@ -25,6 +26,7 @@ mod beacon;
 mod certificate;
 #[cfg(feature = "full")]
 mod dealing;
+mod draw;
 mod error;
 #[cfg(feature = "full")]
 mod evaluation;

@@ -1,5 +1,5 @@
 // What bundlers make of the package, run where it is meant to run: every bundle verifies a round of drand's and
-// refuses a false one. The package is packed and installed by npm, so that nothing else is found.
+// refuses a false one, and draws from it. The package is packed and installed by npm, so that nothing else is found.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,13 +15,16 @@ import { build as esbuild } from 'esbuild';
 import { build as vite } from 'vite';
 import webpack from 'webpack';
 
+import { Draws } from 'prefinal';
 import { launch, visit } from './browser.mjs';
 import { vectors } from './vectors.mjs';
 
 const here = fileURLToPath(new URL('..', import.meta.url));
 const quicknet = vectors('drand').chains.find((chain) => chain.name === 'quicknet');
 const [{ number, signature, randomness }] = quicknet.rounds;
-const EXPECTED = `${randomness} signature-mismatch`;
+const TRANSACTION = '07'.repeat(32);
+const drawn = new Draws(randomness, 'acme/raffle', TRANSACTION).at(1).order(250, 3);
+const EXPECTED = `${randomness} signature-mismatch ${drawn}`;
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' };
 let project;
@@ -65,7 +68,7 @@ after(async () => {
 function program(name, from, wasm) {
   const file = join(project, `${name}.js`);
   const lines = [
-    `import init, { Chain } from '${from}';`,
+    `import init, { Chain, Draws } from '${from}';`,
     wasm === undefined ? '' : `import wasm from '${wasm}';`,
     'async function main() {',
     `  await init(${wasm === undefined ? '' : 'wasm'});`,
@@ -77,7 +80,8 @@ function program(name, from, wasm) {
     '  } catch (error) {',
     '    refused = error.code;',
     '  }',
-    "  return `${Array.from(value, (byte) => byte.toString(16).padStart(2, '0')).join('')} ${refused}`;",
+    `  const drawn = new Draws(value, 'acme/raffle', '${TRANSACTION}').at(1).order(250, 3);`,
+    "  return `${Array.from(value, (byte) => byte.toString(16).padStart(2, '0')).join('')} ${refused} ${drawn}`;",
     '}',
     'main().then((seen) => {',
     "  if (typeof document === 'undefined') console.log(seen);",

@@ -61,8 +61,14 @@ test('the second opens what it encrypts', async () => {
   assert.equal(opened.length, 32);
 });
 
-test('the third shows what an account has', async () => {
+test('the third draws', async () => {
+  const [dice, winners] = await run(examples[2], 2);
+  assert.ok(dice >= 1n && dice <= 6n);
+  assert.equal(new Set(winners).size, 3);
+});
+
+test('the fourth shows what an account has', async () => {
   const { accounts, verified } = light;
-  assert.deepEqual(await run(examples[2], 2), [`slot ${verified.slot}: ${accounts[0].balance}`]);
-  assert.equal(examples.length, 3);
+  assert.deepEqual(await run(examples[3], 3), [`slot ${verified.slot}: ${accounts[0].balance}`]);
+  assert.equal(examples.length, 4);
 });

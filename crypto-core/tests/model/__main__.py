@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 from . import published
-from .cases import bls, certificate, curve, encryption, sharing, wire, wvuf
+from .cases import bls, certificate, curve, encryption, sharing, statements, transaction, wire, wvuf
 
 TESTS = Path(__file__).resolve().parent.parent
 VECTORS = TESTS / "vectors"
 CURVE = TESTS.parent / "bls12-381" / "tests" / "vectors"
 DIRECTORY = VECTORS / "model"
 ORIGIN = "python3 -m model --write, in crypto-core/tests; shares no code with the crate"
-MODULES = (curve, bls, sharing, certificate, wvuf, encryption, wire)
+MODULES = (curve, bls, sharing, certificate, wvuf, encryption, wire, transaction, statements)
 
 
 def content(make):

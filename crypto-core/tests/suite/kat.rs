@@ -11,9 +11,11 @@
 mod bls;
 mod certificate;
 mod curve;
+mod draw;
 mod elgamal;
 mod keys;
 mod sharing;
+mod statements;
 mod threshold;
 mod timelock;
 mod wvuf;

@@ -7,6 +7,7 @@ mod bls;
 mod bls_standard;
 mod certificate;
 mod drand;
+mod draw;
 mod elgamal;
 mod entropy;
 mod external_bls;

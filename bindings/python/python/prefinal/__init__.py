@@ -5,10 +5,12 @@
 ``stakes``          stake tables of real chains
 ``SecretKey`` …     BLS signatures in both variants: single, aggregate, in batches
 ``Electorate``      certificates: quorums of exact stake in one signature
+``Statement``       what they certify: the value of a slot, or the state that it leaves
 ``Committee``       threshold signatures: partials, combined, with culprits
 ``VufCommittee``    the weighted verifiable unpredictable function
 ``DkgConfig`` …     keys that nobody knows: dealings, their verification and sum
 ``EncryptionKey``   encryption to a committee; ``seal``, ``unseal``: to a round
+``Draws``           random numbers for transactions, from the value of their slot
 ``LightClient`` …   a chain's state, verified by who trusts one committee or one key
 ``simulate``        a seeded committee in virtual time, its events as a table
 ``plot``            pictures (needs matplotlib): weights, waits, a slot's timeline
@@ -34,6 +36,8 @@ from prefinal._core import (
     DkgConfig,
     DkgKey,
     Domain,
+    Draw,
+    Draws,
     Electorate,
     EncryptionKey,
     EvaluationKey,
@@ -75,6 +79,7 @@ from prefinal.errors import (
     RoundingError,
 )
 from prefinal.rounding import FAST, SLOW, Guarantee, Pair, Rounding, round_stakes, verify_weights
+from prefinal.statements import Statement
 from prefinal.simulation import Event, Simulation, Wait, simulate
 
 #: What each error code means.
@@ -97,6 +102,8 @@ __all__ = [
     "DkgConfig",
     "DkgKey",
     "Domain",
+    "Draw",
+    "Draws",
     "Electorate",
     "EncodingError",
     "EncryptionKey",
@@ -122,6 +129,7 @@ __all__ = [
     "SecretKey",
     "Signature",
     "Signer",
+    "Statement",
     "Simulation",
     "VerifiedBlock",
     "VerifiedDealing",

@@ -1,0 +1,3 @@
+module github.com/prefinal/prefinal/bindings/go
+
+go 1.24
