@@ -11,11 +11,14 @@
 //! | `grevm` | 2.2.2, not in the registry, MIT or Apache-2.0 | builds on `revm` 40, three major versions behind this crate |
 //!
 //! A library of Block-STM for any executor was not found in the registry.
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use prefinal_execution::{Block, Execution, Executor, Header, Height, Part, Randomness};
+use prefinal_execution::{
+    Block, Execution, Executor, Header, Height, Part, Positioned, Randomness,
+};
 use prefinal_protocol::ChainId;
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
@@ -23,7 +26,7 @@ use revm::context::result::{EVMError, ExecutionResult};
 use revm::context::{BlockEnv, CfgEnv, Context, ContextTr, TxEnv};
 use revm::handler::MainnetEvm;
 use revm::primitives::hardfork::SpecId;
-use revm::primitives::{B256, TxKind, U256};
+use revm::primitives::{Address, B256, TxKind, U256};
 use revm::{ExecuteEvm, MainBuilder};
 
 use super::envelope::{Envelope, SignedEnvelope, Target, address_of};
@@ -114,7 +117,8 @@ pub enum EvmRejection {
     DeclaredGas,
     /// The transactions before leave less gas of the block than it wants.
     BlockGas,
-    /// The sender has too little for the gas and what is sent along.
+    /// The sender has too little for the gas and what is sent along. In the tail all that it has sent there counts, and
+    /// what it had before.
     Funds,
     /// The EVM does not admit it, for example because its gas does not suffice for its bytes.
     Unfit,
@@ -150,6 +154,21 @@ pub struct EvmDraft {
     verdicts: Vec<Verdict>,
     receipts: BTreeMap<usize, EvmReceipt>,
     gas_left: u64,
+}
+
+/// What decides which transactions of a block are executed.
+struct Door<'a> {
+    header: Header,
+    verdicts: &'a [Verdict],
+    gas_left: &'a mut u64,
+    means: BTreeMap<Address, Means>,
+}
+
+/// What a sender has left for its transactions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Means {
+    nonce: u64,
+    balance: U256,
 }
 
 type Machine<'a> = MainnetEvm<GuardedContext<Ledger<'a>>>;
@@ -207,27 +226,34 @@ impl Evm {
         value: Option<Randomness>,
     ) -> Result<(), StateError> {
         let value = value.map(|value| B256::new(value.to_bytes()));
-        let ledger = Ledger::new(&draft.pending, preload(&draft.pending, block, part)?);
+        let EvmDraft { pending, verdicts, receipts, gas_left } = draft;
+        let ledger = Ledger::new(pending, preload(pending, block, part)?);
         let mut machine = self.machine(ledger, &block.header);
+        let mut door = Door { header: block.header, verdicts, gas_left, means: BTreeMap::new() };
+        // Which of the tail are executed must not depend on the value: all are admitted before the first one runs.
+        let mut admitted = BTreeMap::new();
+        if part == Part::Tail {
+            for one in block.part(part) {
+                admitted.insert(one.position, self.admit(&mut door, &mut machine, &one)?);
+            }
+        }
         for one in block.part(part) {
-            let valid = matches!(draft.verdicts.get(one.position), Some(Ok(())));
-            let envelope = one.transaction.envelope();
-            let receipt = if valid {
-                self.admit(&mut machine, envelope, &block.header, draft.gas_left)?
-            } else {
-                Err(EvmRejection::Signature)
-            };
-            let receipt = match receipt {
-                Ok(()) => {
-                    draft.gas_left = draft.gas_left.saturating_sub(envelope.gas_limit);
-                    self.execute(&mut machine, envelope, value)?
+            let admission = match admitted.get(&one.position) {
+                Some(admission) => *admission,
+                None => {
+                    // Its sender has what those before it have left.
+                    door.means.clear();
+                    self.admit(&mut door, &mut machine, &one)?
                 }
+            };
+            let receipt = match admission {
+                Ok(()) => self.execute(&mut machine, one.transaction.envelope(), value)?,
                 Err(rejection) => EvmReceipt::Rejected(rejection),
             };
-            draft.receipts.insert(one.position, receipt);
+            receipts.insert(one.position, receipt);
         }
         let changes = machine.ctx.journaled_state.database.into_changes()?;
-        draft.pending.apply(changes)
+        pending.apply(changes)
     }
 
     fn machine<'a>(&self, ledger: Ledger<'a>, header: &Header) -> Machine<'a> {
@@ -249,27 +275,44 @@ impl Evm {
         machine
     }
 
-    /// What the rules ask of a transaction before the EVM sees it.
+    /// What the rules ask of a transaction before the EVM sees it. What it may take of its sender's means and of the
+    /// block's gas is set aside.
     fn admit(
         &self,
+        door: &mut Door<'_>,
         machine: &mut Machine<'_>,
-        envelope: &Envelope,
-        header: &Header,
-        gas_left: u64,
+        one: &Positioned<'_, SignedEnvelope>,
     ) -> Result<Result<(), EvmRejection>, StateError> {
-        let account = machine.ctx.db_mut().account(&address_of(&envelope.key))?;
-        let expected = account.map_or(0, |account| account.nonce);
-        Ok(if header.height > envelope.expires {
+        if !matches!(door.verdicts.get(one.position), Some(Ok(()))) {
+            return Ok(Err(EvmRejection::Signature));
+        }
+        let envelope = one.transaction.envelope();
+        let sender = address_of(&envelope.key);
+        let means = match door.means.entry(sender) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let account = machine.ctx.db_mut().account(&sender)?;
+                let means = account.map(|has| Means { nonce: has.nonce, balance: has.balance });
+                place.insert(means.unwrap_or_default())
+            }
+        };
+        let wants = self.price_of(envelope.gas_limit).saturating_add(envelope.value);
+        Ok(if door.header.height > envelope.expires {
             Err(EvmRejection::Expired)
-        } else if envelope.nonce.get() != expected {
-            Err(EvmRejection::Nonce { expected })
+        } else if envelope.nonce.get() != means.nonce {
+            Err(EvmRejection::Nonce { expected: means.nonce })
         } else if envelope.most_gas_price < self.rules.gas_price {
             Err(EvmRejection::GasPrice)
         } else if envelope.declares && envelope.gas_limit < self.rules.declared_gas {
             Err(EvmRejection::DeclaredGas)
-        } else if envelope.gas_limit > gas_left {
+        } else if envelope.gas_limit > *door.gas_left {
             Err(EvmRejection::BlockGas)
+        } else if means.balance < wants {
+            Err(EvmRejection::Funds)
         } else {
+            means.balance = means.balance.saturating_sub(wants);
+            means.nonce = means.nonce.saturating_add(1);
+            *door.gas_left = door.gas_left.saturating_sub(envelope.gas_limit);
             Ok(())
         })
     }
@@ -304,9 +347,6 @@ impl Evm {
                 Ok(receipt)
             }
             Err(EVMError::Database(error)) => Err(error.0),
-            Err(EVMError::Transaction(
-                revm::context::result::InvalidTransaction::LackOfFundForMaxFee { .. },
-            )) => Ok(EvmReceipt::Rejected(EvmRejection::Funds)),
             Err(EVMError::Transaction(_)) => Ok(EvmReceipt::Rejected(EvmRejection::Unfit)),
             Err(_) if machine.ctx.chain.is_violated() => self.punish(machine, envelope),
             Err(other) => Err(StateError::damaged(format!("the EVM failed: {other}"))),

@@ -32,10 +32,12 @@ pub(crate) const RICH: u64 = 100_000_000;
 mod op {
     pub(super) const ISZERO: u8 = 0x15;
     pub(super) const AND: u8 = 0x16;
+    pub(super) const CALLER: u8 = 0x33;
     pub(super) const CALLDATALOAD: u8 = 0x35;
     pub(super) const CALLDATASIZE: u8 = 0x36;
     pub(super) const CODECOPY: u8 = 0x39;
     pub(super) const PREVRANDAO: u8 = 0x44;
+    pub(super) const SELFBALANCE: u8 = 0x47;
     pub(super) const POP: u8 = 0x50;
     pub(super) const MLOAD: u8 = 0x51;
     pub(super) const MSTORE: u8 = 0x52;
@@ -291,6 +293,45 @@ fn test_and_abort_learns_nothing_whatever_the_value() {
         // The same receipt for odd and even: the attacker pays, and the lottery was not played.
         assert_eq!(run.receipts, [EvmReceipt::Forbidden { gas: 400_000 }]);
         assert_eq!(chain.stored(attack, 0), U256::ZERO);
+    }
+}
+
+/// Test and abort with two transactions: the first gives all money away and gets it back after an odd value, so that
+/// only then the second could be paid.
+#[test]
+fn the_value_does_not_decide_what_is_executed() {
+    // If the last bit of the value is 0, STOP; else CALL(gas, caller, balance, 0, 0, 0, 0).
+    let code = [op::PREVRANDAO, op::PUSH1, 1, op::AND, op::PUSH1, 8, op::JUMPI, op::STOP];
+    let back = [op::JUMPDEST, op::PUSH1, 0, op::PUSH1, 0, op::PUSH1, 0, op::PUSH1, 0];
+    let give = [op::SELFBALANCE, op::CALLER, op::GAS, op::CALL, op::STOP];
+    let code = [&code[..], &back, &give].concat();
+    let gas = U256::from(400_000 * RULES.gas_price);
+    for last in 0..4 {
+        let mut bytes = VALUE.to_bytes();
+        bytes[31] = last;
+        let value = Randomness::new(bytes);
+        let mut chain = Chain::new();
+        let purse = chain.contract(0, 0, &code);
+        let lottery = chain.contract(0, 1, &draws());
+        // What is left for the second is its gas, or a coin less.
+        let mut play = |sender: u64, less: u64| {
+            let kept = gas + gas - U256::from(less);
+            let first = Envelope {
+                declares: true,
+                value: chain.account(address(sender)).balance - kept,
+                ..envelope(sender, 0, Target::Call(purse))
+            };
+            let both = vec![sign(sender, first), declared(sender, 1, lottery)];
+            chain.block_with(both, value).receipts
+        };
+        assert!(matches!(
+            &play(1, 1)[..],
+            [EvmReceipt::Succeeded { .. }, EvmReceipt::Rejected(EvmRejection::Funds)]
+        ));
+        assert!(matches!(
+            &play(2, 0)[..],
+            [EvmReceipt::Succeeded { .. }, EvmReceipt::Succeeded { .. }]
+        ));
     }
 }
 
