@@ -11,6 +11,7 @@ use prefinal_engine::Engine;
 use prefinal_jolteon::Jolteon;
 use prefinal_malachite::{Malachite, NilOrVal, VoteType};
 use prefinal_sim::Dice;
+use prefinal_dispel::Dispel;
 use prefinal_trantor::Trantor;
 
 use crate::costs::Costs;
@@ -382,6 +383,56 @@ impl ReadableEngine for Trantor {
             _ => 1,
         };
         costs.check_signature() * checks
+    }
+}
+
+/// Nothing is signed, and nothing is given away as work.
+impl ReadableEngine for Dispel {
+    type Memo = ();
+
+    /// What a party says counts when it is on its disk.
+    fn written(_: Party, _: &prefinal_dispel::Record) -> Option<Act> {
+        None
+    }
+
+    fn sent(message: &prefinal_dispel::Message, context: &[u8; 32]) -> Option<Act> {
+        let prefinal_dispel::Message::Votes { stage, steps } = message else { return None };
+        let (context, stage, steps) = (*context, *stage, steps.clone());
+        Some(Act::Ballot(Ballot::Stage { context, stage, steps }))
+    }
+
+    fn run((): &mut (), job: &Self::Job) -> Self::Verdict {
+        match *job {}
+    }
+
+    /// A question about a batch that there is not.
+    fn junk(dice: &mut Dice) -> Option<prefinal_dispel::Message> {
+        let proposer = Party::new(u32::try_from(dice.below(u64::from(u32::MAX))).unwrap_or(0));
+        Some(prefinal_dispel::Message::Request { stage: Slot::new(dice.below(64)), proposer })
+    }
+
+    fn kind(message: &prefinal_dispel::Message) -> Option<(&'static str, Slot)> {
+        match message {
+            prefinal_dispel::Message::Batch { stage, .. } => Some(("batch", *stage)),
+            prefinal_dispel::Message::Votes { stage, .. } => Some(("votes", *stage)),
+            _ => None,
+        }
+    }
+
+    fn is_last_vote(message: &prefinal_dispel::Message) -> bool {
+        let prefinal_dispel::Message::Votes { steps, .. } = message else { return false };
+        steps.iter().any(|step| matches!(step, prefinal_dispel::Step::Auxiliary { .. }))
+    }
+
+    fn signing(costs: &Costs, message: &prefinal_dispel::Message) -> Duration {
+        Self::receiving(costs, message)
+    }
+
+    /// Batches are hashed.
+    fn receiving(costs: &Costs, message: &prefinal_dispel::Message) -> Duration {
+        use prefinal_dispel::Message::{Answer, Batch};
+        let (Batch { batch, .. } | Answer { batch, .. }) = message else { return Duration::ZERO };
+        costs.batch(batch.encoded_len())
     }
 }
 

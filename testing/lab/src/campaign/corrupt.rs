@@ -193,6 +193,12 @@ impl Corruptible for Malachite {
     type Vice = Infallible;
 }
 
+impl Corruptible for Dispel {
+    type Committee = ();
+    type Overheard = ();
+    type Vice = Infallible;
+}
+
 impl Corruptible for Permissive {
     type Committee = ();
     type Overheard = ();
