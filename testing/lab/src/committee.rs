@@ -92,11 +92,11 @@ struct Term {
 }
 
 impl Term {
-    fn new(setup: Arc<Setup>) -> Result<Self, StartError> {
-        let engine = prefinal_jolteon::Replicas::new(&setup.context, setup.members.clone());
-        let engine = engine.map_err(|error| StartError::Engine(error.to_string()))?;
+    fn new<E: Subject>(setup: Arc<Setup>) -> Result<Self, StartError> {
+        let context = E::naming(&setup);
+        let context = context.ok_or_else(|| StartError::Engine("no committee".to_owned()))?;
         let heaviest = heaviest(setup.keygen.shape());
-        Ok(Self { context: *engine.context(), heaviest, setup })
+        Ok(Self { context, heaviest, setup })
     }
 }
 
@@ -134,7 +134,7 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
         let setup = Arc::new(setup);
         Ok(Self {
             ground,
-            terms: BTreeMap::from([(setup.context.epoch, Term::new(Arc::clone(&setup))?)]),
+            terms: BTreeMap::from([(setup.context.epoch, Term::new::<E>(Arc::clone(&setup))?)]),
             setup,
             seating,
             prices,
@@ -197,7 +197,7 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
     /// Takes note of an epoch.
     fn learn(&mut self, setup: &Arc<Setup>) {
         if let Entry::Vacant(place) = self.terms.entry(setup.context.epoch)
-            && let Ok(term) = Term::new(Arc::clone(setup))
+            && let Ok(term) = Term::new::<E>(Arc::clone(setup))
         {
             place.insert(term);
         }

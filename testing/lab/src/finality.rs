@@ -138,7 +138,9 @@ impl Finality {
                     }
                 }
             }
-            Ballot::Stage { context, stage, steps } => self.take_stage(party, context, *stage, steps),
+            Ballot::Stage { context, stage, steps } => {
+                self.take_stage(party, context, *stage, steps)
+            }
         }
     }
 

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use ::prefinal_beacon::{Function, Slot, Value, View};
 use prefinal_crypto_core::access::Party;
+use prefinal_dispel::Dispel;
 use prefinal_engine::Engine;
 use prefinal_jolteon::Jolteon;
 use prefinal_malachite::{Malachite, NilOrVal, VoteType};
 use prefinal_sim::Dice;
-use prefinal_dispel::Dispel;
 use prefinal_trantor::Trantor;
+use prefinal_validator::setup::Setup;
+use prefinal_weighted_rounding::Stake;
 
 use crate::costs::Costs;
 use crate::finality::{Ballot, FinalityVote};
@@ -31,6 +33,12 @@ pub enum Act {
 pub trait ReadableEngine: Engine {
     /// Results that need not be computed twice in one execution.
     type Memo: Default + Send;
+
+    /// What names of blocks depend on, besides what is in them; `None` if the members are no committee.
+    fn naming(setup: &Setup) -> Option<[u8; 32]> {
+        let committee = prefinal_jolteon::Replicas::new(&setup.context, setup.members.clone());
+        committee.ok().map(|committee| *committee.context())
+    }
 
     /// What a party does when this record is on its disk.
     fn written(me: Party, record: &Self::Record) -> Option<Act>;
@@ -389,6 +397,11 @@ impl ReadableEngine for Trantor {
 /// Nothing is signed, and nothing is given away as work.
 impl ReadableEngine for Dispel {
     type Memo = ();
+
+    fn naming(setup: &Setup) -> Option<[u8; 32]> {
+        let stakes: Vec<Stake> = setup.members.iter().map(|member| member.stake).collect();
+        Some(prefinal_dispel::committee_hash(&setup.context, &stakes))
+    }
 
     /// What a party says counts when it is on its disk.
     fn written(_: Party, _: &prefinal_dispel::Record) -> Option<Act> {

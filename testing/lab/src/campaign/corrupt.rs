@@ -14,6 +14,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::PublicKey;
 use prefinal_crypto_core::context::{Context, EpochId};
 use prefinal_crypto_core::verified::Verified;
+use prefinal_dispel::Dispel;
 use prefinal_engine::{Engine, Member};
 use prefinal_jolteon::Jolteon;
 use prefinal_malachite::Malachite;
