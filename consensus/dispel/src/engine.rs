@@ -2,7 +2,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use prefinal_engine::Block;
-use prefinal_protocol::{Instant, Machine, Party, Recipient, Slot, Value, View};
+use prefinal_protocol::{Context, Instant, Machine, Party, Recipient, Slot, Value, View};
+use prefinal_weighted_rounding::Stake;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -153,7 +154,7 @@ impl Dispel {
             return Err(ConfigError::NotAMember { party: config.me });
         }
         let mut engine = Self {
-            context: context_of(&config),
+            context: committee_hash(&config.context, &config.stakes),
             committee,
             stages: BTreeMap::new(),
             next: Slot::new(1),
@@ -177,7 +178,7 @@ impl Dispel {
         Ok(engine)
     }
 
-    /// The value-independent hash of the committee, on which batches and blocks are named.
+    /// The [hash of the committee](committee_hash).
     #[must_use]
     pub const fn context(&self) -> &[u8; 32] {
         &self.context
@@ -466,12 +467,13 @@ impl Machine for Dispel {
     }
 }
 
-/// The hash of the committee, on which batches and blocks are named.
-fn context_of(config: &Config) -> [u8; 32] {
+/// The hash of a committee, on which batches and blocks are named: context and stakes. Costs one hash.
+#[must_use]
+pub fn committee_hash(context: &Context, stakes: &[Stake]) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(b"prefinal/dispel/v1/committee");
-    hash.update(config.context.to_bytes());
-    for stake in &config.stakes {
+    hash.update(context.to_bytes());
+    for stake in stakes {
         hash.update(stake.get().to_be_bytes());
     }
     hash.finalize().into()
