@@ -15,7 +15,7 @@ use crate::quorum::{ConfigError, Replicas};
 use crate::records::Record;
 use crate::stage::Stage;
 
-/// Stages behind the last reported one in which this party still takes part, and outcomes in one answer.
+/// Outcomes in one answer, and the fewest stages behind the last reported one in which this party still takes part.
 pub(crate) const LINGER: u64 = 12;
 /// Stages whose outcomes and batches are kept for peers, and whose transactions are not ordered again.
 const RETAINED: u64 = 256;
@@ -127,6 +127,8 @@ pub struct Dispel {
     opened: Slot,
     opened_at: Instant,
     is_idle: bool,
+    /// Stages behind the last reported one in which this party still takes part: as many as anybody takes at a time.
+    linger: u64,
     pub(crate) past: BTreeMap<Slot, Past>,
     /// What peers say of stages that are over there.
     pub(crate) claims: BTreeMap<Slot, BTreeMap<Party, StageOutcome>>,
@@ -161,6 +163,7 @@ impl Dispel {
             opened: Slot::new(0),
             opened_at: Instant::START,
             is_idle: false,
+            linger: LINGER.max(config.max_stages.saturating_mul(2)),
             past: BTreeMap::new(),
             claims: BTreeMap::new(),
             pool: Pool::new(config.max_batch_bytes),
@@ -247,9 +250,14 @@ impl Dispel {
 
     /// Stages of which votes are taken: those behind were reported, those ahead would take memory.
     pub(crate) fn takes(&self, stage: Slot) -> bool {
-        let (first, ahead) = (self.next.get().saturating_sub(LINGER), self.config.max_stages);
-        let last = self.next.get().saturating_add(ahead.saturating_mul(2));
-        stage.get() > 0 && (first..last).contains(&stage.get())
+        let last = self.next.get().saturating_add(self.config.max_stages.saturating_mul(2));
+        stage.get() > 0 && (self.lingering().get()..last).contains(&stage.get())
+    }
+
+    /// The first stage in which this party still takes part. Others may have voted in all stages that they take before
+    /// they know the end of their first, and it may be this party's votes of that one which they lack.
+    fn lingering(&self) -> Slot {
+        Slot::new(self.next.get().saturating_sub(self.linger))
     }
 
     fn start(&mut self, now: Instant) {
@@ -351,7 +359,7 @@ impl Dispel {
         self.ordered.forget_below(Slot::new(self.next.get().saturating_sub(RETAINED)));
         self.pool.landed(stage, &self.ordered);
         self.pool.drop_ordered(&self.ordered);
-        let lingering = Slot::new(self.next.get().saturating_sub(LINGER));
+        let lingering = self.lingering();
         while let Some(first) = self.stages.first_entry().filter(|first| *first.key() < lingering) {
             let (number, stage) = first.remove_entry();
             if let Some(outcome) = stage.outcome.clone() {

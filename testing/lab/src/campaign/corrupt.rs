@@ -14,7 +14,6 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::PublicKey;
 use prefinal_crypto_core::context::{Context, EpochId};
 use prefinal_crypto_core::verified::Verified;
-use prefinal_dispel::Dispel;
 use prefinal_engine::{Engine, Member};
 use prefinal_jolteon::Jolteon;
 use prefinal_malachite::Malachite;
@@ -189,12 +188,6 @@ impl Corruptible for Jolteon {
 }
 
 impl Corruptible for Malachite {
-    type Committee = ();
-    type Overheard = ();
-    type Vice = Infallible;
-}
-
-impl Corruptible for Dispel {
     type Committee = ();
     type Overheard = ();
     type Vice = Infallible;

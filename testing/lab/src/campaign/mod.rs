@@ -4,7 +4,7 @@
 //! |--------------|-----------------------------------------------------------------------------|
 //! | `draw`       | what happens in an execution, drawn from its seed                             |
 //! | `vice`       | what Byzantine parties do; `forge`: wrong partials                            |
-//! | `corrupt`    | what they do with their engine's messages; `trantor`: with Trantor's           |
+//! | `corrupt`    | what they do with their engine's messages; `trantor`, `dispel`: with those of these |
 //! | `execution`  | one execution from its beginning to its end                                   |
 //! | `arena`      | any engine with any function: `member`, one party; `account`, what must hold   |
 //! | `permissive` | an engine that does all that Definition 5 allows                              |
@@ -34,6 +34,7 @@ mod arena;
 pub(crate) mod board;
 mod breach;
 mod corrupt;
+mod dispel;
 mod draw;
 mod execution;
 mod forge;
