@@ -22,7 +22,7 @@
 //!
 //! | function | drawn      | engine                                                        |
 //! |----------|------------|---------------------------------------------------------------|
-//! | ideal    | 49 of 50   | permissive 37 of 40, each listed engine one                    |
+//! | ideal    | 49 of 50   | permissive 36 of 40, each listed engine one                    |
 //! | real     | 1 of 50    | permissive and each listed engine alike; Jolteon in the whole validator, Trantor too with a change of committee |
 //!
 //! The properties that must hold are in `account` and [`super::check`]. `execution` checks that
