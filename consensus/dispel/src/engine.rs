@@ -450,11 +450,11 @@ impl Machine for Dispel {
             Input::Start => self.start(now),
             Input::Received { from, message } if self.started => self.receive(now, from, message),
             Input::Received { .. } | Input::Tick => {}
-            Input::Submit(transaction) => {
-                if let Err(refusal) = self.pool.submit(&self.ordered, transaction) {
-                    self.effect(Effect::Refused(refusal));
-                }
-            }
+            Input::Submit(transaction) => match self.pool.submit(&self.ordered, transaction) {
+                // Who submits again, after a crash for one, has what it wants.
+                Ok(()) | Err(SubmitError::Known) => {}
+                Err(refusal) => self.effect(Effect::Refused(refusal)),
+            },
             Input::Idle => self.is_idle = true,
             Input::Room(stages) => self.config.max_stages = stages,
         }

@@ -429,7 +429,7 @@ fn records_of_another_committee_are_refused() {
 }
 
 #[test]
-fn a_transaction_that_several_bring_is_ordered_once() {
+fn a_transaction_that_several_bring_or_one_brings_twice_is_ordered_once() {
     let mut net = Net::new(&[0, 1, 2, 3]);
     for me in 0..4 {
         net.give(me, Input::Submit(Transaction::new([1])));
@@ -437,6 +437,8 @@ fn a_transaction_that_several_bring_is_ordered_once() {
     }
     net.run();
     assert_eq!(net.transactions(0), [[1]]);
+    // Again, which is no refusal.
+    net.give(2, Input::Submit(Transaction::new([1])));
     (0..4).for_each(|me| net.give(me, Input::Idle));
     net.run();
     assert_eq!(net.blocks[&party(3)].len(), 2);
