@@ -288,6 +288,12 @@ impl Dispel {
     fn ask(&mut self, now: Instant) {
         self.ask_at = now + self.config.timeout;
         self.send(Recipient::All, Message::Status { next: self.next });
+        // A peer that was over with this stage and has crashed since knows nothing of it but its own votes, and asks for
+        // nothing. What it has to say in further rounds depends on these.
+        let steps = self.stages.get(&self.next).map(Stage::all_said).unwrap_or_default();
+        if !steps.is_empty() {
+            self.send(Recipient::All, Message::Votes { stage: self.next, steps });
+        }
     }
 
     /// Everything that follows from what is here.

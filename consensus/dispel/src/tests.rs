@@ -263,6 +263,20 @@ fn who_is_over_with_a_stage_says_its_votes_again() {
     assert_eq!(net.blocks.len(), 3, "{:?}", net.blocks);
 }
 
+/// Who is over with a stage and has crashed since has no other way to learn of these votes.
+#[test]
+fn who_waits_says_its_votes_again_without_being_asked() {
+    let mut net = Net::new(&[0]);
+    net.give(0, Input::Idle);
+    net.sent.clear();
+    net.wait(SECOND);
+    let again = |(_, to, message): &(Party, Recipient<Party>, Message)| {
+        *to == Recipient::All
+            && matches!(message, Message::Votes { stage, .. } if *stage == slot(1))
+    };
+    assert_eq!(net.sent.iter().filter(|one| again(one)).count(), 1, "{:?}", net.sent);
+}
+
 #[test]
 fn an_outcome_is_believed_if_a_weak_quorum_tells_it() {
     let mut net = Net::new(&[0]);
