@@ -81,7 +81,7 @@ each_is_missed! {
 
 #[test]
 fn every_engine_plays_with_every_function() {
-    for engine in ["jolteon", "malachite", "trantor", "permissive"] {
+    for engine in ["jolteon", "malachite", "trantor", "dispel", "permissive"] {
         for (function, executions) in [("ideal", "2"), ("bls", "1"), ("wvuf", "1")] {
             let options = ["--engine", engine, "--function", function, "--executions", executions];
             let output = campaign(&options);

@@ -164,7 +164,7 @@ pub(crate) const WASM_TRIPLE: &str = "wasm32-unknown-unknown";
 const TARGETS: [&str; 2] = [WASM_TRIPLE, "thumbv7em-none-eabihf"];
 
 /// Engines and functions are drawn; Jolteon and Malachite play for themselves as well, for they are drawn seldom.
-/// Trantor does in the lab's tests.
+/// Trantor and DISPEL do in the lab's tests.
 const CAMPAIGNS: [&str; 6] = [
     "--executions 100 --seed 7",
     "--engine jolteon --executions 20 --seed 8",

@@ -184,6 +184,7 @@ const ARROWS: [(&str, &[&str]); 46] = [
         &[
             "prefinal-beacon",
             "prefinal-crypto-core",
+            "prefinal-dispel",
             "prefinal-engine",
             "prefinal-jolteon",
             "prefinal-light",
@@ -199,6 +200,7 @@ const ARROWS: [(&str, &[&str]); 46] = [
             "prefinal-beacon",
             "prefinal-crypto-core",
             "prefinal-disk",
+            "prefinal-dispel",
             "prefinal-engine",
             "prefinal-execution",
             "prefinal-jolteon",

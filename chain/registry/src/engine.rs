@@ -7,6 +7,7 @@ use std::fmt;
 use ::prefinal_jolteon::Jolteon;
 use prefinal_crypto_core::bls::min_sig;
 use prefinal_crypto_core::verified::Verified;
+use prefinal_dispel::Dispel;
 use prefinal_engine::{Launch, Member, PastVotes};
 use prefinal_malachite::Malachite;
 use prefinal_trantor::Trantor;
@@ -24,11 +25,13 @@ pub enum Name {
     Malachite,
     /// Trantor, several leaders at once
     Trantor,
+    /// DISPEL, no leader: everybody's batches are in each block
+    Dispel,
 }
 
 impl Name {
     /// Every engine that programs can name.
-    pub const ALL: &'static [Self] = &[Self::Jolteon, Self::Malachite, Self::Trantor];
+    pub const ALL: &'static [Self] = &[Self::Jolteon, Self::Malachite, Self::Trantor, Self::Dispel];
 
     /// The name that a user types.
     #[must_use]
@@ -37,6 +40,7 @@ impl Name {
             Self::Jolteon => "jolteon",
             Self::Malachite => "malachite",
             Self::Trantor => "trantor",
+            Self::Dispel => "dispel",
         }
     }
 
@@ -47,6 +51,7 @@ impl Name {
             Self::Jolteon => "Jolteon with order votes, the reference engine",
             Self::Malachite => "Malachite, the Tendermint of circlefin/malachite",
             Self::Trantor => "Trantor, several leaders at once",
+            Self::Dispel => "DISPEL, no leader: everybody's batches are in each block",
         }
     }
 }
@@ -140,5 +145,18 @@ impl NamedEngine for Malachite {
 
     fn key(identity: &Identity) -> Result<prefinal_malachite::SecretKey, StartError> {
         Ok(prefinal_malachite::SecretKey::from_seed(*identity.ed25519().expose()))
+    }
+}
+
+/// Nothing is signed: links authenticate the members.
+impl NamedEngine for Dispel {
+    const OUTRUNS_JOBS: bool = true;
+
+    fn members(setup: &Setup) -> Result<Vec<Member<()>>, StartError> {
+        Ok(setup.members.iter().map(|member| Member { key: (), stake: member.stake }).collect())
+    }
+
+    fn key(_: &Identity) -> Result<(), StartError> {
+        Ok(())
     }
 }

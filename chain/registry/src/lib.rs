@@ -17,6 +17,7 @@ pub mod light;
 pub mod scheme;
 
 pub use ::prefinal_beacon::{Bls, Wvuf};
+pub use prefinal_dispel::Dispel;
 pub use prefinal_jolteon::Jolteon;
 pub use prefinal_malachite::Malachite;
 pub use prefinal_trantor::Trantor;
@@ -59,7 +60,7 @@ macro_rules! types {
 ///     format!("{:?}", E::QUORUM)
 /// }
 /// let each = engine::Name::ALL.iter().map(|name| engine_type!(name, E => quorum::<E>()));
-/// assert_eq!(each.count(), 3);
+/// assert_eq!(each.count(), 4);
 /// ```
 #[macro_export]
 macro_rules! engine_type {
@@ -68,6 +69,7 @@ macro_rules! engine_type {
             $crate::engine::Name::Jolteon => $crate::engine_type!(@of Jolteon, $E => $what),
             $crate::engine::Name::Malachite => $crate::engine_type!(@of Malachite, $E => $what),
             $crate::engine::Name::Trantor => $crate::engine_type!(@of Trantor, $E => $what),
+            $crate::engine::Name::Dispel => $crate::engine_type!(@of Dispel, $E => $what),
         }
     };
     (@of $engine:ident, $E:ident => $what:expr) => {{

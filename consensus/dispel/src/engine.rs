@@ -2,7 +2,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use prefinal_engine::Block;
-use prefinal_protocol::{Instant, Machine, Party, Recipient, Slot, Value, View};
+use prefinal_protocol::{Context, Instant, Machine, Party, Recipient, Slot, Value, View};
+use prefinal_weighted_rounding::Stake;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -14,7 +15,7 @@ use crate::quorum::{ConfigError, Replicas};
 use crate::records::Record;
 use crate::stage::Stage;
 
-/// Stages behind the last reported one in which this party still takes part, and outcomes in one answer.
+/// Outcomes in one answer, and the fewest stages behind the last reported one in which this party still takes part.
 pub(crate) const LINGER: u64 = 12;
 /// Stages whose outcomes and batches are kept for peers, and whose transactions are not ordered again.
 const RETAINED: u64 = 256;
@@ -126,6 +127,8 @@ pub struct Dispel {
     opened: Slot,
     opened_at: Instant,
     is_idle: bool,
+    /// Stages behind the last reported one in which this party still takes part: as many as anybody takes at a time.
+    linger: u64,
     pub(crate) past: BTreeMap<Slot, Past>,
     /// What peers say of stages that are over there.
     pub(crate) claims: BTreeMap<Slot, BTreeMap<Party, StageOutcome>>,
@@ -153,13 +156,14 @@ impl Dispel {
             return Err(ConfigError::NotAMember { party: config.me });
         }
         let mut engine = Self {
-            context: context_of(&config),
+            context: committee_hash(&config.context, &config.stakes),
             committee,
             stages: BTreeMap::new(),
             next: Slot::new(1),
             opened: Slot::new(0),
             opened_at: Instant::START,
             is_idle: false,
+            linger: LINGER.max(config.max_stages.saturating_mul(2)),
             past: BTreeMap::new(),
             claims: BTreeMap::new(),
             pool: Pool::new(config.max_batch_bytes),
@@ -177,7 +181,7 @@ impl Dispel {
         Ok(engine)
     }
 
-    /// The value-independent hash of the committee, on which batches and blocks are named.
+    /// The [hash of the committee](committee_hash).
     #[must_use]
     pub const fn context(&self) -> &[u8; 32] {
         &self.context
@@ -246,9 +250,14 @@ impl Dispel {
 
     /// Stages of which votes are taken: those behind were reported, those ahead would take memory.
     pub(crate) fn takes(&self, stage: Slot) -> bool {
-        let (first, ahead) = (self.next.get().saturating_sub(LINGER), self.config.max_stages);
-        let last = self.next.get().saturating_add(ahead.saturating_mul(2));
-        stage.get() > 0 && (first..last).contains(&stage.get())
+        let last = self.next.get().saturating_add(self.config.max_stages.saturating_mul(2));
+        stage.get() > 0 && (self.lingering().get()..last).contains(&stage.get())
+    }
+
+    /// The first stage in which this party still takes part. Others may have voted in all stages that they take before
+    /// they know the end of their first, and it may be this party's votes of that one which they lack.
+    fn lingering(&self) -> Slot {
+        Slot::new(self.next.get().saturating_sub(self.linger))
     }
 
     fn start(&mut self, now: Instant) {
@@ -279,6 +288,12 @@ impl Dispel {
     fn ask(&mut self, now: Instant) {
         self.ask_at = now + self.config.timeout;
         self.send(Recipient::All, Message::Status { next: self.next });
+        // A peer that was over with this stage and has crashed since knows nothing of it but its own votes, and asks for
+        // nothing. What it has to say in further rounds depends on these.
+        let steps = self.stages.get(&self.next).map(Stage::all_said).unwrap_or_default();
+        if !steps.is_empty() {
+            self.send(Recipient::All, Message::Votes { stage: self.next, steps });
+        }
     }
 
     /// Everything that follows from what is here.
@@ -350,7 +365,7 @@ impl Dispel {
         self.ordered.forget_below(Slot::new(self.next.get().saturating_sub(RETAINED)));
         self.pool.landed(stage, &self.ordered);
         self.pool.drop_ordered(&self.ordered);
-        let lingering = Slot::new(self.next.get().saturating_sub(LINGER));
+        let lingering = self.lingering();
         while let Some(first) = self.stages.first_entry().filter(|first| *first.key() < lingering) {
             let (number, stage) = first.remove_entry();
             if let Some(outcome) = stage.outcome.clone() {
@@ -441,11 +456,11 @@ impl Machine for Dispel {
             Input::Start => self.start(now),
             Input::Received { from, message } if self.started => self.receive(now, from, message),
             Input::Received { .. } | Input::Tick => {}
-            Input::Submit(transaction) => {
-                if let Err(refusal) = self.pool.submit(&self.ordered, transaction) {
-                    self.effect(Effect::Refused(refusal));
-                }
-            }
+            Input::Submit(transaction) => match self.pool.submit(&self.ordered, transaction) {
+                // Who submits again, after a crash for one, has what it wants.
+                Ok(()) | Err(SubmitError::Known) => {}
+                Err(refusal) => self.effect(Effect::Refused(refusal)),
+            },
             Input::Idle => self.is_idle = true,
             Input::Room(stages) => self.config.max_stages = stages,
         }
@@ -466,12 +481,13 @@ impl Machine for Dispel {
     }
 }
 
-/// The hash of the committee, on which batches and blocks are named.
-fn context_of(config: &Config) -> [u8; 32] {
+/// The hash of a committee, on which batches and blocks are named: context and stakes. Costs one hash.
+#[must_use]
+pub fn committee_hash(context: &Context, stakes: &[Stake]) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(b"prefinal/dispel/v1/committee");
-    hash.update(config.context.to_bytes());
-    for stake in &config.stakes {
+    hash.update(context.to_bytes());
+    for stake in stakes {
         hash.update(stake.get().to_be_bytes());
     }
     hash.finalize().into()

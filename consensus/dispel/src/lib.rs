@@ -11,7 +11,7 @@
 //! | `quorum`    | stake, both quorums, coordinators                                      |
 //! | `broadcast` | reliable broadcast of one batch by its hash                            |
 //! | `binary`    | one binary consensus                                                   |
-//! | `stage`     | both for every proposer, and what is decided                           |
+//! | `stage`     | both for every proposer, and what is decided; `tally`: when an observer knows |
 //! | `batch`     | transactions, batches, names; `pool`: what waits, and what was ordered |
 //! | `message`   | what is sent: the votes on all proposers in one message; `records`: what survives a crash |
 //! | `engine`    | the machine: stages side by side; `receive`: what peers send; `config`; `adapter`: as an engine of a chain |
@@ -63,13 +63,15 @@ mod quorum;
 mod receive;
 mod records;
 mod stage;
+mod tally;
 #[cfg(test)]
 mod tests;
 
 pub use batch::{Batch, BatchId, MAX_TRANSACTIONS, StageOutcome, Transaction};
 pub use config::{Config, Idleness};
-pub use engine::{Dispel, Effect, Fault, Input, Output};
+pub use engine::{Dispel, Effect, Fault, Input, Output, committee_hash};
 pub use message::{BitMaps, Message, Step};
 pub use pool::SubmitError;
 pub use quorum::{ConfigError, MAX_MEMBERS};
 pub use records::Record;
+pub use tally::StageTally;

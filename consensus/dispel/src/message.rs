@@ -93,6 +93,24 @@ pub struct BitMaps {
 }
 
 impl BitMaps {
+    /// The proposers with a zero, and those with a one.
+    #[must_use]
+    pub const fn new(zeros: Vec<u8>, ones: Vec<u8>) -> Self {
+        Self { zeros, ones }
+    }
+
+    /// The proposers with a zero.
+    #[must_use]
+    pub fn zeros(&self) -> &[u8] {
+        &self.zeros
+    }
+
+    /// The proposers with a one.
+    #[must_use]
+    pub fn ones(&self) -> &[u8] {
+        &self.ones
+    }
+
     fn insert(&mut self, proposer: Party, bits: Bits) {
         let (at, mask) = (proposer.index() / 8, 1 << (proposer.index() % 8));
         for (map, is) in [(&mut self.zeros, bits.zero), (&mut self.ones, bits.one)] {

@@ -42,8 +42,10 @@ impl Dispel {
             return self.accuse(from, stage, Fault::LargeBatch(stage));
         }
         let id = batch.id(&self.context, stage, from);
-        if !self.stage(stage).awaits(from) {
-            return;
+        match self.stage(stage).received_batch(from) {
+            Some(known) if known == id => return,
+            Some(_) => return self.accuse(from, stage, Fault::Contradiction(stage)),
+            None => {}
         }
         self.keep(Record::Stored { stage, proposer: from, batch: batch.clone() });
         let committee = &self.committee;
@@ -114,9 +116,9 @@ impl Dispel {
                 self.send(Recipient::One(to), Message::Decided { stage, outcome });
             }
         }
-        let open: Vec<Slot> =
-            self.stages.range(next.max(self.next)..).map(|(stage, _)| *stage).collect();
-        for stage in open {
+        // Its own outcome alone is believed by nobody: who lacks votes may lack this party's in a stage that is over here.
+        let here: Vec<Slot> = self.stages.range(next..).map(|(stage, _)| *stage).collect();
+        for stage in here {
             self.repeat(stage, Recipient::One(to));
         }
     }

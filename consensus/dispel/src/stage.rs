@@ -61,9 +61,9 @@ impl Stage {
         }
     }
 
-    /// Whether this proposer's own batch has not come here yet.
-    pub(crate) fn awaits(&self, proposer: Party) -> bool {
-        self.broadcasts.get(proposer.index()).is_some_and(|one| one.received_batch().is_none())
+    /// The batch that this proposer has sent here.
+    pub(crate) fn received_batch(&self, proposer: Party) -> Option<BatchId> {
+        self.broadcasts.get(proposer.index())?.received_batch()
     }
 
     /// A batch from its proposer, durable by now.

@@ -40,6 +40,8 @@ struct Net {
     queue: VecDeque<(Party, Party, Message)>,
     /// Links that carry nothing, from and to.
     cut: BTreeSet<(Party, Party)>,
+    /// Messages that are lost, by their sender.
+    loses: fn(Party, &Message) -> bool,
     sent: Vec<(Party, Recipient<Party>, Message)>,
     blocks: BTreeMap<Party, Vec<Block>>,
     prefinalized: BTreeMap<Party, Vec<(Slot, Value)>>,
@@ -55,6 +57,7 @@ impl Net {
             records: BTreeMap::new(),
             queue: VecDeque::new(),
             cut: BTreeSet::new(),
+            loses: |_, _| false,
             sent: Vec::new(),
             blocks: BTreeMap::new(),
             prefinalized: BTreeMap::new(),
@@ -84,7 +87,9 @@ impl Net {
                         Recipient::All => true,
                         Recipient::One(only) => only == *one,
                     });
-                    for one in reached.filter(|one| !self.cut.contains(&(to, *one))) {
+                    let is_lost = (self.loses)(to, &message);
+                    let arrives = |one: &Party| !is_lost && !self.cut.contains(&(to, *one));
+                    for one in reached.filter(arrives) {
                         self.queue.push_back((to, one, message.clone()));
                     }
                 }
@@ -242,6 +247,36 @@ fn a_false_answer_is_not_taken() {
     assert_eq!(net.transactions(0), [[9]]);
 }
 
+/// Party 3 is silent, and the last votes of party 0 are lost. It is alone in knowing the outcome, and then over with it.
+#[test]
+fn who_is_over_with_a_stage_says_its_votes_again() {
+    let mut net = Net::new(&[0, 1, 2]);
+    net.loses = |from, message| {
+        let Message::Votes { steps, .. } = message else { return false };
+        from == party(0) && steps.iter().any(|one| matches!(one, Step::Auxiliary { round: 2, .. }))
+    };
+    (0..3).for_each(|me| net.give(me, Input::Idle));
+    net.wait(SECOND / 2);
+    assert_eq!(net.blocks.keys().copied().collect::<Vec<_>>(), [party(0)]);
+    net.loses = |_, _| false;
+    net.wait(SECOND * 2);
+    assert_eq!(net.blocks.len(), 3, "{:?}", net.blocks);
+}
+
+/// Who is over with a stage and has crashed since has no other way to learn of these votes.
+#[test]
+fn who_waits_says_its_votes_again_without_being_asked() {
+    let mut net = Net::new(&[0]);
+    net.give(0, Input::Idle);
+    net.sent.clear();
+    net.wait(SECOND);
+    let again = |(_, to, message): &(Party, Recipient<Party>, Message)| {
+        *to == Recipient::All
+            && matches!(message, Message::Votes { stage, .. } if *stage == slot(1))
+    };
+    assert_eq!(net.sent.iter().filter(|one| again(one)).count(), 1, "{:?}", net.sent);
+}
+
 #[test]
 fn an_outcome_is_believed_if_a_weak_quorum_tells_it() {
     let mut net = Net::new(&[0]);
@@ -295,9 +330,13 @@ fn two_things_of_which_one_may_be_said_are_found_out_once() {
             net.votes(from, 0, 1, &[(2, vote)]);
         }
     }
+    for byte in [1, 1, 2] {
+        net.say(1, 0, Message::Batch { stage: slot(2), batch: batch(&[byte]) });
+    }
     let found: Vec<_> = net.faults.iter().map(|(_, who, fault)| (who.get(), *fault)).collect();
     let fault = Fault::Contradiction(slot(1));
-    assert_eq!(found, [(1, fault), (2, fault), (3, fault)]);
+    let second = Fault::Contradiction(slot(2));
+    assert_eq!(found, [(1, fault), (2, fault), (3, fault), (1, second)]);
 }
 
 #[test]
@@ -404,7 +443,7 @@ fn records_of_another_committee_are_refused() {
 }
 
 #[test]
-fn a_transaction_that_several_bring_is_ordered_once() {
+fn a_transaction_that_several_bring_or_one_brings_twice_is_ordered_once() {
     let mut net = Net::new(&[0, 1, 2, 3]);
     for me in 0..4 {
         net.give(me, Input::Submit(Transaction::new([1])));
@@ -412,6 +451,8 @@ fn a_transaction_that_several_bring_is_ordered_once() {
     }
     net.run();
     assert_eq!(net.transactions(0), [[1]]);
+    // Again, which is no refusal.
+    net.give(2, Input::Submit(Transaction::new([1])));
     (0..4).for_each(|me| net.give(me, Input::Idle));
     net.run();
     assert_eq!(net.blocks[&party(3)].len(), 2);

@@ -46,14 +46,14 @@
 //! assert!(matches!(effects[1], Effect::Finalized { block: Some(_), .. }));
 //! ```
 //!
-//! | event of the engine          | Jolteon               | Malachite                                 | Trantor                     |
-//! |------------------------------|-----------------------|-------------------------------------------|-----------------------------|
-//! | slot, attempt                | round, 0              | height, round                             | height, view                |
-//! | [`Effect::Proposed`]         | with its own vote     | no                                        | no                          |
-//! | [`Effect::Prefinalized`]     | order vote            | non-nil precommit; only round 0 may release | commit; only view 0 may release |
-//! | [`Effect::Finalized`]        | quorum of order votes, or certificates of two rounds in a row | commit certificate | quorum of commits           |
-//! | [`Effect::Abandoned`]        | timeout               | nil precommit, or a later round           | view change                 |
-//! | the early partial travels    | beside the order vote | in the vote itself, see [`Engine::carry`] | in the vote itself          |
+//! | event of the engine          | Jolteon               | Malachite                                 | Trantor                     | DISPEL                      |
+//! |------------------------------|-----------------------|-------------------------------------------|-----------------------------|-----------------------------|
+//! | slot, attempt                | round, 0              | height, round                             | height, view                | stage, 0                    |
+//! | [`Effect::Proposed`]         | with its own vote     | no                                        | no                          | no                          |
+//! | [`Effect::Prefinalized`]     | order vote            | non-nil precommit; only round 0 may release | commit; only view 0 may release | auxiliary votes on all proposers, if quorums proposed the same bits |
+//! | [`Effect::Finalized`]        | quorum of order votes, or certificates of two rounds in a row | commit certificate | quorum of commits           | all bits decided, and the batches here |
+//! | [`Effect::Abandoned`]        | timeout               | nil precommit, or a later round           | view change                 | never: a stage has one attempt |
+//! | the early partial travels    | beside the order vote | in the vote itself, see [`Engine::carry`] | in the vote itself          | beside the votes            |
 //!
 //! An engine does not depend on the beacon, nor the beacon on an engine: a validator passes the events
 //! of one to the other. Every event is reported with its slot and view. The contract decides whether a

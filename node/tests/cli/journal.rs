@@ -150,6 +150,7 @@ for_every_pair! {
     malachite_goes_on_with_bls_on_both_paths: "malachite", "bls", "fast";
     malachite_goes_on_with_the_vuf_on_the_slow_path: "malachite", "wvuf", "slow";
     malachite_goes_on_with_the_vuf_at_tight_thresholds: "malachite", "wvuf", "tight";
+    dispel_goes_on_with_bls_on_both_paths: "dispel", "bls", "fast";
 }
 
 #[test]

@@ -92,11 +92,11 @@ struct Term {
 }
 
 impl Term {
-    fn new(setup: Arc<Setup>) -> Result<Self, StartError> {
-        let engine = prefinal_jolteon::Replicas::new(&setup.context, setup.members.clone());
-        let engine = engine.map_err(|error| StartError::Engine(error.to_string()))?;
+    fn new<E: Subject>(setup: Arc<Setup>) -> Result<Self, StartError> {
+        let context = E::naming(&setup);
+        let context = context.ok_or_else(|| StartError::Engine("no committee".to_owned()))?;
         let heaviest = heaviest(setup.keygen.shape());
-        Ok(Self { context: *engine.context(), heaviest, setup })
+        Ok(Self { context, heaviest, setup })
     }
 }
 
@@ -134,7 +134,7 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
         let setup = Arc::new(setup);
         Ok(Self {
             ground,
-            terms: BTreeMap::from([(setup.context.epoch, Term::new(Arc::clone(&setup))?)]),
+            terms: BTreeMap::from([(setup.context.epoch, Term::new::<E>(Arc::clone(&setup))?)]),
             setup,
             seating,
             prices,
@@ -197,7 +197,7 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
     /// Takes note of an epoch.
     fn learn(&mut self, setup: &Arc<Setup>) {
         if let Entry::Vacant(place) = self.terms.entry(setup.context.epoch)
-            && let Ok(term) = Term::new(Arc::clone(setup))
+            && let Ok(term) = Term::new::<E>(Arc::clone(setup))
         {
             place.insert(term);
         }
@@ -352,7 +352,9 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
 
     fn writes(&mut self, record: &RecordOf<E>, step: &mut Step<'_, Self>) {
         if let Record::Engine(epoch, record) = record {
-            let act = E::written(self.party(step.seat()), record);
+            let context = self.terms.get(epoch).map(|term| term.context);
+            let me = self.party(step.seat());
+            let act = context.and_then(|context| E::written(me, record, &context));
             act.into_iter().for_each(|act| step.note(Observation::Act(*epoch, act)));
         }
     }

@@ -6,6 +6,7 @@
 //! |            | a quorum of votes for a child in the next round           | the same                          |
 //! | Malachite  | a quorum of precommits for one block in one round         | the height                        |
 //! | Trantor    | a quorum of commits for one value in one view             | the height; it may be skipped      |
+//! | DISPEL     | for each proposer a quorum of auxiliary votes for its bit, and of readies for its batch | the stage |
 //! | permissive | a quorum of votes for one value in one view               | the slot, and what the votes imply |
 //!
 //! A quorum is more than two thirds of the stake, and a faulty party counts as if it had voted for
@@ -19,6 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ::prefinal_beacon::{Slot, Value, View};
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::access::Party;
+use prefinal_dispel::{StageTally, Step};
+use prefinal_weighted_rounding::Stake;
 
 /// A statement that counts towards finality.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +46,15 @@ pub enum Ballot {
     },
     /// A vote that makes a value final in its view.
     Cast(FinalityVote),
+    /// DISPEL: what a party says in a stage of the committee with this context.
+    Stage {
+        /// The committee.
+        context: [u8; 32],
+        /// The stage.
+        stage: Slot,
+        /// The votes.
+        steps: Vec<Step>,
+    },
 }
 
 /// A vote that makes a value final once a quorum has cast it.
@@ -78,6 +90,7 @@ pub(crate) struct Finality {
     voted: BTreeMap<(u64, Value), BTreeSet<Party>>,
     parents: BTreeMap<Value, u64>,
     casts: BTreeMap<FinalityVote, BTreeSet<Party>>,
+    stages: BTreeMap<Slot, StageTally>,
     decided: BTreeMap<Slot, Option<Value>>,
 }
 
@@ -91,6 +104,7 @@ impl Finality {
             voted: BTreeMap::new(),
             parents: BTreeMap::new(),
             casts: BTreeMap::new(),
+            stages: BTreeMap::new(),
             decided: BTreeMap::new(),
         }
     }
@@ -124,6 +138,26 @@ impl Finality {
                     }
                 }
             }
+            Ballot::Stage { context, stage, steps } => {
+                self.take_stage(party, context, *stage, steps)
+            }
+        }
+    }
+
+    fn take_stage(&mut self, party: Party, context: &[u8; 32], stage: Slot, steps: &[Step]) {
+        if self.decided.contains_key(&stage) {
+            return;
+        }
+        if !self.stages.contains_key(&stage) {
+            let stakes: Vec<Stake> = self.stakes.iter().copied().map(Stake::new).collect();
+            let tally = StageTally::new(&stakes, self.faulty.clone());
+            self.stages.extend(tally.map(|tally| (stage, tally)));
+        }
+        let Some(tally) = self.stages.get_mut(&stage) else { return };
+        tally.take(party, steps);
+        if let Some(value) = tally.value(context, stage) {
+            self.decided.insert(stage, Some(value));
+            self.stages.remove(&stage);
         }
     }
 

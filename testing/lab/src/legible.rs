@@ -7,11 +7,14 @@ use std::time::Duration;
 
 use ::prefinal_beacon::{Function, Slot, Value, View};
 use prefinal_crypto_core::access::Party;
+use prefinal_dispel::Dispel;
 use prefinal_engine::Engine;
 use prefinal_jolteon::Jolteon;
 use prefinal_malachite::{Malachite, NilOrVal, VoteType};
 use prefinal_sim::Dice;
 use prefinal_trantor::Trantor;
+use prefinal_validator::setup::Setup;
+use prefinal_weighted_rounding::Stake;
 
 use crate::costs::Costs;
 use crate::finality::{Ballot, FinalityVote};
@@ -31,8 +34,14 @@ pub trait ReadableEngine: Engine {
     /// Results that need not be computed twice in one execution.
     type Memo: Default + Send;
 
-    /// What a party does when this record is on its disk.
-    fn written(me: Party, record: &Self::Record) -> Option<Act>;
+    /// What names of blocks depend on, besides what is in them; `None` if the members are no committee.
+    fn naming(setup: &Setup) -> Option<[u8; 32]> {
+        let committee = prefinal_jolteon::Replicas::new(&setup.context, setup.members.clone());
+        committee.ok().map(|committee| *committee.context())
+    }
+
+    /// What a party does when this record is on its disk. Names of blocks depend on `context`.
+    fn written(me: Party, record: &Self::Record, context: &[u8; 32]) -> Option<Act>;
 
     /// What a party does when this message leaves it. Names of blocks depend on `context`.
     fn sent(message: &Self::Message, context: &[u8; 32]) -> Option<Act>;
@@ -114,7 +123,7 @@ impl ReadableEngine for Jolteon {
     type Memo = SharedVerdicts;
 
     /// A party prefinalizes when the promise behind its order vote is durable.
-    fn written(_: Party, record: &prefinal_jolteon::Record) -> Option<Act> {
+    fn written(_: Party, record: &prefinal_jolteon::Record, _: &[u8; 32]) -> Option<Act> {
         match record {
             prefinal_jolteon::Record::Safety(promises) => {
                 let round = promises.safety.last_ordered().get();
@@ -221,7 +230,7 @@ impl ReadableEngine for Malachite {
     type Memo = ();
 
     /// Its own precommit, which it counts from then on, whether it leaves or not.
-    fn written(me: Party, record: &prefinal_malachite::Record) -> Option<Act> {
+    fn written(me: Party, record: &prefinal_malachite::Record, _: &[u8; 32]) -> Option<Act> {
         match record {
             prefinal_malachite::Record::Entry {
                 entry: prefinal_malachite::Entry::Vote(vote),
@@ -287,7 +296,7 @@ impl ReadableEngine for Trantor {
     type Memo = TrantorVerdicts;
 
     /// A party prefinalizes when the record of its commit is durable.
-    fn written(_: Party, record: &prefinal_trantor::Record) -> Option<Act> {
+    fn written(_: Party, record: &prefinal_trantor::Record, _: &[u8; 32]) -> Option<Act> {
         match record {
             prefinal_trantor::Record::Commit { prepared, .. } => {
                 Some(commit(prepared.view, prepared.value))
@@ -382,6 +391,66 @@ impl ReadableEngine for Trantor {
             _ => 1,
         };
         costs.check_signature() * checks
+    }
+}
+
+/// Nothing is signed, and nothing is given away as work.
+impl ReadableEngine for Dispel {
+    type Memo = ();
+
+    fn naming(setup: &Setup) -> Option<[u8; 32]> {
+        let stakes: Vec<Stake> = setup.members.iter().map(|member| member.stake).collect();
+        Some(prefinal_dispel::committee_hash(&setup.context, &stakes))
+    }
+
+    /// What a party says counts when it is on its disk: partials may leave before the votes do.
+    fn written(_: Party, record: &prefinal_dispel::Record, context: &[u8; 32]) -> Option<Act> {
+        let prefinal_dispel::Record::Said { stage, steps } = record else { return None };
+        let (context, stage, steps) = (*context, *stage, steps.clone());
+        Some(Act::Ballot(Ballot::Stage { context, stage, steps }))
+    }
+
+    fn sent(_: &prefinal_dispel::Message, _: &[u8; 32]) -> Option<Act> {
+        None
+    }
+
+    /// There are no signatures.
+    fn idealize((): &mut ()) -> bool {
+        true
+    }
+
+    fn run((): &mut (), job: &Self::Job) -> Self::Verdict {
+        match *job {}
+    }
+
+    /// A question about a batch that there is not.
+    fn junk(dice: &mut Dice) -> Option<prefinal_dispel::Message> {
+        let proposer = Party::new(u32::try_from(dice.below(u64::from(u32::MAX))).unwrap_or(0));
+        Some(prefinal_dispel::Message::Request { stage: Slot::new(dice.below(64)), proposer })
+    }
+
+    fn kind(message: &prefinal_dispel::Message) -> Option<(&'static str, Slot)> {
+        match message {
+            prefinal_dispel::Message::Batch { stage, .. } => Some(("batch", *stage)),
+            prefinal_dispel::Message::Votes { stage, .. } => Some(("votes", *stage)),
+            _ => None,
+        }
+    }
+
+    fn is_last_vote(message: &prefinal_dispel::Message) -> bool {
+        let prefinal_dispel::Message::Votes { steps, .. } = message else { return false };
+        steps.iter().any(|step| matches!(step, prefinal_dispel::Step::Auxiliary { .. }))
+    }
+
+    fn signing(costs: &Costs, message: &prefinal_dispel::Message) -> Duration {
+        Self::receiving(costs, message)
+    }
+
+    /// Batches are hashed.
+    fn receiving(costs: &Costs, message: &prefinal_dispel::Message) -> Duration {
+        use prefinal_dispel::Message::{Answer, Batch};
+        let (Batch { batch, .. } | Answer { batch, .. }) = message else { return Duration::ZERO };
+        costs.batch(batch.encoded_len())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The release contract under four engines, in a model checker.
+//! The release contract under five engines, in a model checker.
 //!
 //! Four parties, one of them faulty. The three honest ones follow the abstract rules of an engine and
 //! tell their beacon what happens; the faulty one says anything to anybody at any time. Every state
@@ -13,6 +13,7 @@
 //! | [`jolteon`]    | a chain with certificates, timeouts and order votes                  |
 //! | [`simplex`]    | a chain with notarizations, nullifications and finalize votes        |
 //! | [`trantor`]    | many heights at a time, prepares, commits, changes of views           |
+//! | [`dispel`]     | one stage: the binary consensus on one proposer's batch               |
 //! | [`search`]     | running the checker, and what it says                                |
 //!
 //! An engine's step says what an integration tells the beacon ([`desk::Call`]): everything that it could
@@ -58,6 +59,8 @@
 //! | Trantor    | 1 height, 2 views, 2 blocks                                 | 6 495     | 16    | tests |
 //! | Trantor    | 1 height, 3 views                                           | 433 340   | 25    | tests |
 //! | Trantor    | 2 heights, 2 views of the first and 1 of the second         | 62 970    | 22    | tests |
+//! | DISPEL     | 2 rounds                                                    | 8 224     | 16    | tests |
+//! | DISPEL     | 3 rounds                                                    | 313 163   | 22    | tests |
 //! | Trantor    | 2 heights, 2 views of each                                  | 10 685 325 | 31   | `trantor --views 2 --heights 2 --twins 1` |
 //!
 //! Whatever takes more views is not found here. A second block on the same parent takes votes away from the
@@ -72,6 +75,7 @@
 
 mod chain;
 pub mod desk;
+pub mod dispel;
 pub mod jolteon;
 pub mod properties;
 pub mod search;

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use clap::{Parser, ValueEnum};
 use prefinal_contract::Rule;
 use prefinal_model::desk::Terms;
+use prefinal_model::dispel::Dispel;
 use prefinal_model::jolteon::Jolteon;
 use prefinal_model::search::{self, Report};
 use prefinal_model::simplex::Simplex;
@@ -15,7 +16,7 @@ use prefinal_model::trantor::Trantor;
 struct Arguments {
     /// Whose rules.
     engine: Name,
-    /// How many views before stabilisation.
+    /// How many views, or rounds, before stabilisation.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=4))]
     views: u8,
     /// How many blocks a leader may propose on one parent.
@@ -41,6 +42,7 @@ enum Name {
     Jolteon,
     Simplex,
     Trantor,
+    Dispel,
 }
 
 fn main() {
@@ -60,6 +62,7 @@ fn main() {
             let engine = Trantor { twins, ..Trantor::new(terms, heights, views) };
             search::all(engine, threads)
         }
+        Name::Dispel => search::all(Dispel::new(terms, views), threads),
     };
     println!("{engine:?}, {views} views: {report}");
     if !report.found.is_empty() {

@@ -55,7 +55,7 @@ pub(super) enum Observation<S: Scheme> {
 impl ReadableEngine for Permissive {
     type Memo = ();
 
-    fn written(_: Party, record: &permissive::Record) -> Option<Act> {
+    fn written(_: Party, record: &permissive::Record, _: &[u8; 32]) -> Option<Act> {
         Some(match record {
             permissive::Record::Cast(cast) => Act::Ballot(Ballot::Cast(cast.clone())),
             permissive::Record::GaveUp(view) => Act::GaveUp(*view),
@@ -221,7 +221,8 @@ impl<E: ReadableEngine, S: Forge> Host for Arena<E, S> {
     fn writes(&mut self, record: &Record<E::Record>, step: &mut Step<'_, Self>) {
         if let Record::Engine(record) = record {
             let me = self.seating.party(step.seat());
-            E::written(me, record).into_iter().for_each(|act| step.note(Observation::Act(act)));
+            let act = E::written(me, record, &self.blocks);
+            act.into_iter().for_each(|act| step.note(Observation::Act(act)));
         }
     }
 

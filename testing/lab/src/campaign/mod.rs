@@ -4,7 +4,7 @@
 //! |--------------|-----------------------------------------------------------------------------|
 //! | `draw`       | what happens in an execution, drawn from its seed                             |
 //! | `vice`       | what Byzantine parties do; `forge`: wrong partials                            |
-//! | `corrupt`    | what they do with their engine's messages; `trantor`: with Trantor's           |
+//! | `corrupt`    | what they do with their engine's messages; `trantor`, `dispel`: with those of these |
 //! | `execution`  | one execution from its beginning to its end                                   |
 //! | `arena`      | any engine with any function: `member`, one party; `account`, what must hold   |
 //! | `permissive` | an engine that does all that Definition 5 allows                              |
@@ -22,7 +22,7 @@
 //!
 //! | function | drawn      | engine                                                        |
 //! |----------|------------|---------------------------------------------------------------|
-//! | ideal    | 49 of 50   | permissive 37 of 40, each listed engine one                    |
+//! | ideal    | 49 of 50   | permissive 36 of 40, each listed engine one                    |
 //! | real     | 1 of 50    | permissive and each listed engine alike; Jolteon in the whole validator, Trantor too with a change of committee |
 //!
 //! The properties that must hold are in `account` and [`super::check`]. `execution` checks that
@@ -34,6 +34,7 @@ mod arena;
 pub(crate) mod board;
 mod breach;
 mod corrupt;
+mod dispel;
 mod draw;
 mod execution;
 mod forge;

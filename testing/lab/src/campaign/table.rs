@@ -164,9 +164,7 @@ impl<S: Forge> Table<S> {
         terms: Terms,
         cast: Cast<E>,
     ) -> Result<ExecutionReport, Failure> {
-        let committee =
-            prefinal_jolteon::Replicas::new(&self.setup.context, self.setup.members.clone());
-        let committee = committee.map_err(Failure::bad_input)?;
+        let blocks = E::naming(&self.setup).ok_or_else(|| Failure::bad_input("no committee"))?;
         let parties = (0..).map(Party::new).take(self.setup.members.len());
         let seating = Seating::new(parties.chain(draw.twins()));
         let conspiracy = Conspiracy::<E>::new(
@@ -187,7 +185,7 @@ impl<S: Forge> Table<S> {
             start: cast.start,
             seating,
             faulty: draw.faulty().into_iter().collect(),
-            blocks: *committee.context(),
+            blocks,
             world: cast.world,
             memo,
             known: CheckedPartials::default(),

@@ -38,7 +38,7 @@ pub enum Kind {
     Loss,
     /// A clock that jumps ahead or back.
     Leap,
-    /// Two blocks for one height, or votes for both.
+    /// Two blocks for one height or two batches for one place, or votes for both.
     Equivocation,
     /// A certificate that proves nothing.
     False(Certificate, Flaw),
@@ -56,6 +56,12 @@ pub enum Kind {
     FalseAnswer,
     /// Proposals that leave as late as possible.
     LateProposal,
+    /// A vote on a bit that is another one for some, or for nobody what the party holds.
+    WrongBit,
+    /// A stage that is begun at will, far ahead.
+    StageBegun,
+    /// A vote, request or outcome that nothing gives occasion to.
+    MadeUp,
     /// An honest party that is down until the network heals.
     Sleep,
     /// A change of the committee that the application is asked for.
@@ -163,13 +169,16 @@ impl Kind {
 
     /// What an accusation shows of a faulty party, from its text.
     pub(super) fn found(fault: &str) -> Option<Self> {
-        if fault.starts_with("contradiction") {
+        if fault.starts_with("contradiction") || fault.starts_with("contradicts itself") {
             Some(Self::FoundContradiction)
         } else if fault.starts_with("forged certificate") {
             Some(Self::FoundForgery)
         } else if fault.starts_with("bad signature") || fault.starts_with("invalid vote") {
             Some(Self::FoundSignature)
-        } else if fault.starts_with("malformed message") {
+        } else if ["malformed message", "sent a message", "sent a batch"]
+            .iter()
+            .any(|one| fault.starts_with(one))
+        {
             Some(Self::FoundMalformed)
         } else if fault.starts_with("wrong state") {
             Some(Self::FoundState)
@@ -254,7 +263,7 @@ impl fmt::Display for Kind {
             Self::Partition => "partitions, healed",
             Self::Loss => "letters lost on the way",
             Self::Leap => "clocks set",
-            Self::Equivocation => "second blocks for one height, and votes for them",
+            Self::Equivocation => "second blocks or batches for one place, and votes for them",
             Self::False(..) => "false certificates",
             Self::Concealed => "blocks kept from some, so that nobody sees them prepared",
             Self::Hidden => "view changes that hide what was prepared",
@@ -263,6 +272,9 @@ impl fmt::Display for Kind {
             Self::AnswerWithheld => "requests left unanswered",
             Self::FalseAnswer => "requests answered with something else",
             Self::LateProposal => "proposals as late as possible",
+            Self::WrongBit => "votes on bits that are not the party's",
+            Self::StageBegun => "stages begun at will",
+            Self::MadeUp => "votes, requests and outcomes made up",
             Self::Sleep => "honest parties down until the network heals",
             Self::Change => "changes of the committee by the application",
             Self::FalseState => "votes for other states",
@@ -284,7 +296,7 @@ impl fmt::Display for Kind {
             Self::Restored => "seen: states taken from others",
             Self::GaveUp => "seen: views given up",
             Self::Handover => "seen: parties with keys of a next committee",
-            Self::FoundContradiction => "found: contradictions, with evidence",
+            Self::FoundContradiction => "found: contradictions",
             Self::FoundForgery => "found: false certificates",
             Self::FoundSignature => "found: bad signatures",
             Self::FoundMalformed => "found: malformed messages",

@@ -5,7 +5,7 @@
 //! | `faults`, `attacks`, `bites`    | on Jolteon: crashes, lies, false dealings; the checkers find what is broken |
 //! | `epochs`                        | that follow one another, on Jolteon and Malachite      |
 //! | `malachite`                     | on Malachite                                           |
-//! | `trantor`                       | on Trantor                                             |
+//! | `trantor`, `dispel`             | on Trantor, and on DISPEL                              |
 //! | `load`, `execution`, `observe`  | of the experiments that `prefinal simulate` shows      |
 //!
 //! One program, for each would compile every scheme on every engine again.
@@ -20,6 +20,7 @@
 mod attacks;
 mod bites;
 mod committee;
+mod dispel;
 mod epochs;
 mod execution;
 mod faults;

@@ -51,10 +51,15 @@ impl Watch for First {
 
 /// Executions on Trantor with the ideal function.
 fn order(first: u64, executions: u64) -> Order {
+    order_on(engine::Name::Trantor, first, executions)
+}
+
+/// Executions on this engine with the ideal function.
+pub(crate) fn order_on(engine: engine::Name, first: u64, executions: u64) -> Order {
     Order {
         first,
         executions,
-        engine: Some(EngineName::Listed(engine::Name::Trantor)),
+        engine: Some(EngineName::Listed(engine)),
         function: Some(Function::Ideal),
         signatures: None,
         without: None,
@@ -75,7 +80,7 @@ fn play(order: &Order) -> First {
 }
 
 /// What was done in these executions, without effect.
-fn campaign(order: &Order) -> Tally {
+pub(crate) fn campaign(order: &Order) -> Tally {
     play(order).tally.into_inner().unwrap()
 }
 

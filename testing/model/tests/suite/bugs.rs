@@ -1,7 +1,8 @@
 //! Engines with a fault: a checker that finds nothing in them would find nothing at all.
 use prefinal_model::desk::Terms;
+use prefinal_model::dispel::{self, Dispel, VALIDITY};
 use prefinal_model::jolteon::{self, Jolteon};
-use prefinal_model::properties::{AGREEMENT, Engine, TERMINATION};
+use prefinal_model::properties::{AGREEMENT, Engine, NO_CONTRADICTION, NO_LEAK, TERMINATION};
 use prefinal_model::search;
 use prefinal_model::simplex::{self, Simplex};
 use prefinal_model::tendermint::{self, Tendermint};
@@ -77,5 +78,25 @@ fn trantor() {
     for (bug, views, twins, property) in bugs {
         let engine = Trantor { bug: Some(bug), twins, ..Trantor::new(Terms::WHOLE, 1, views) };
         found(&format!("trantor, {bug:?}"), engine, property);
+    }
+}
+
+#[test]
+fn dispel() {
+    use dispel::Bug::{
+        AnyRound, EitherBit, ProposalsAlone, SmallQuorum, Unjustified, VoteAlone, WeakProposals,
+    };
+    let bugs = [
+        (VoteAlone, 2, NO_LEAK),
+        (ProposalsAlone, 1, NO_CONTRADICTION),
+        (WeakProposals, 2, NO_LEAK),
+        (AnyRound, 3, NO_LEAK),
+        (SmallQuorum, 2, AGREEMENT),
+        (EitherBit, 2, AGREEMENT),
+        (Unjustified, 1, VALIDITY),
+    ];
+    for (bug, rounds, property) in bugs {
+        let engine = Dispel { bug: Some(bug), ..Dispel::new(Terms::WHOLE, rounds) };
+        found(&format!("dispel, {bug:?}"), engine, property);
     }
 }

@@ -3,6 +3,7 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use prefinal_model::desk::{Journal, Terms};
+use prefinal_model::dispel::Dispel;
 use prefinal_model::jolteon::Jolteon;
 use prefinal_model::properties::Engine;
 use prefinal_model::search;
@@ -66,6 +67,16 @@ fn trantor_with_two_heights() {
     holds("trantor, 2 heights", engine, 62_970);
 }
 
+#[test]
+fn dispel_of_two_rounds() {
+    holds("dispel, 2 rounds", Dispel::new(Terms::WHOLE, 2), 8_224);
+}
+
+#[test]
+fn dispel_of_three_rounds() {
+    holds("dispel, 3 rounds", Dispel::new(Terms::WHOLE, 3), 313_163);
+}
+
 /// Any party may restart at any time, from the whole journal or from the oldest copy of it. What rule 5
 /// alone keeps back then is in `rules`: without it the same restarts leak.
 #[test]
@@ -77,6 +88,7 @@ fn restarts_from_an_older_copy() {
             sound("simplex", Simplex { twins: 1, ..Simplex::new(terms, 2) }),
             sound("tendermint", Tendermint::new(terms, 2)),
             sound("trantor", Trantor::new(terms, 1, 2)),
+            sound("dispel", Dispel::new(terms, 2)),
         ]
     });
     let [known, whole, put_back] = visited;

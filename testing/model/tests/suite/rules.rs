@@ -1,21 +1,22 @@
 //! The contract without one rule: what breaks, in which engine, and where the rule has nothing to do.
 //!
-//! | rule       | Tendermint | Jolteon     | Simplex     | Trantor     |
-//! |------------|------------|-------------|-------------|-------------|
-//! | 1          | one output | one output  | one output  | one output  |
-//! | 2          | no leak    |             |             | no leak     |
-//! | 3          |            | no leak     | no leak     |             |
-//! | 4          |            | no leak     | no leak     | no leak     |
-//! | 4, later   |            | no leak     | no leak     | no leak     |
-//! | 5          |            | no leak     | no leak     | no leak     |
-//! | 6          | termination | termination | termination | termination |
-//! | 7          | no leak    |             |             | no leak     |
-//! | 8          |            | termination | termination | termination |
-//! | 9          | no leak    | no leak     | no leak     | no leak     |
+//! | rule       | Tendermint | Jolteon     | Simplex     | Trantor     | DISPEL      |
+//! |------------|------------|-------------|-------------|-------------|-------------|
+//! | 1          | one output | one output  | one output  | one output  |             |
+//! | 2          | no leak    |             |             | no leak     |             |
+//! | 3          |            | no leak     | no leak     |             |             |
+//! | 4          |            | no leak     | no leak     | no leak     |             |
+//! | 4, later   |            | no leak     | no leak     | no leak     |             |
+//! | 5          |            | no leak     | no leak     | no leak     |             |
+//! | 6          | termination | termination | termination | termination | termination |
+//! | 7          | no leak    |             |             | no leak     |             |
+//! | 8          |            | termination | termination | termination |             |
+//! | 9          | no leak    | no leak     | no leak     | no leak     | no leak     |
 use std::num::NonZeroUsize;
 
 use prefinal_contract::Rule;
 use prefinal_model::desk::{Omission, Terms};
+use prefinal_model::dispel::Dispel;
 use prefinal_model::jolteon::Jolteon;
 use prefinal_model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT, TERMINATION};
 use prefinal_model::search::{self, Report};
@@ -99,6 +100,15 @@ fn trantor() {
         Some(NO_LEAK),
     ];
     matrix("trantor", |terms| Trantor::new(terms, 1, 2), cases);
+}
+
+/// A stage has one attempt, and no two parties find different bits: what rules 1 to 5 keep back never comes. Nothing is
+/// skipped.
+#[test]
+fn dispel() {
+    let mut cases = [None; 9];
+    (cases[5], cases[8]) = (Some(TERMINATION), Some(NO_LEAK));
+    matrix("dispel", |terms| Dispel::new(terms, 2), cases);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! its own tests of this name.
 use prefinal_contract::Rule;
 use prefinal_model::desk::{Omission, Terms};
+use prefinal_model::dispel::{self, Dispel};
 use prefinal_model::jolteon::{self, Jolteon};
 use prefinal_model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT};
 use prefinal_model::simplex::{self, Simplex};
@@ -276,4 +277,31 @@ fn trantor_cross_view_leak() {
     for rule in [Rule::OneView, Rule::NoView] {
         needed(Terms::without(rule), |terms| Trantor::new(terms, 1, 4), &steps, [0, 0], &LEAK);
     }
+}
+
+/// The last votes of a proposer's bit alone: A has voted for one where one can be decided, B for zero where zero can.
+/// Partials on the slot add up, and nothing is final. See `last_votes_for_both_bits_release_for_one_at_most` of the
+/// engine.
+#[test]
+fn dispel_last_votes_for_both_bits() {
+    use dispel::Action::{Move, Propose, Release, Vote};
+    let (zero, one) = (1, 2);
+    let steps = [
+        Propose(A, 1),
+        Propose(B, 0),
+        Propose(C, 0),
+        // The faulty party has both bits: B passes its one on to A, and A hears of no zero.
+        Vote(A, 1, one),
+        Vote(B, 1, zero),
+        Vote(C, 1, zero),
+        Release(A, 1),
+        // B goes on with B's, C's and the faulty party's sets.
+        Move(B, 2, 0),
+        Vote(B, 2, zero),
+        Release(B, 0),
+    ];
+    let engine = |bug| Dispel { bug, ..Dispel::new(Terms::WHOLE, 2) };
+    let weaker = engine(Some(dispel::Bug::VoteAlone));
+    assert_eq!(violated(&weaker, &steps, 0), [NO_LEAK]);
+    assert_eq!(violated(&engine(None), &steps, 1), [""; 0], "A saw no quorum propose one");
 }

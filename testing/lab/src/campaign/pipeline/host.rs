@@ -289,7 +289,7 @@ impl Host for PipelineHost {
     fn writes(&mut self, record: &Kept, step: &mut Step<'_, Self>) {
         if let Kept::Engine(record) = record {
             let me = self.seating.party(step.seat());
-            let act = Jolteon::written(me, record);
+            let act = Jolteon::written(me, record, &self.blocks);
             act.into_iter().for_each(|act| step.note(Observation::Act(act)));
         }
     }
