@@ -8,7 +8,7 @@
 //! use prefinal_crypto_core::draw::Draws;
 //!
 //! # let (value, transaction) = ([7; 32], [9; 32]);
-//! let draws = Draws::new(&value, "acme/raffle", &transaction)?; // the slot's value, the transaction's hash
+//! let draws = Draws::new(&value, "acme/raffle", &transaction)?; // the slot's value; the bet, by its number or hash
 //! let dice = draws.at(0).below(NonZeroU64::new(6).unwrap()) + 1;
 //! let winners: Vec<u64> = draws.at(1).order(250).take(3).collect(); // three of 250 tickets
 //! # assert!(dice <= 6 && winners.len() == 3);
@@ -22,13 +22,16 @@
 //! | a number below `n` | the first word below `2⁶⁴ − (2⁶⁴ mod n)`, modulo `n`                        |
 //! | an order of `n` | Fisher and Yates: place `i` is swapped with place `i + (a number below n − i)`  |
 //!
-//! `[a]` and `[t]` are the lengths of what follows, in one byte and in eight. The value has 32 bytes; index,
-//! `n` and counter have eight, the highest first. The question is one byte, 0 for a number and 1 for an order. So no two
-//! different draws hash the same bytes, and different questions about one draw have independent answers.
+//! The tags are the letters `PREFINAL-V1-DRAW-SEED` and `PREFINAL-V1-DRAW-WORDS`. `[a]` and `[t]` are the lengths of what
+//! follows, in one byte and in eight. The value has 32 bytes; index, `n`, counter and words have eight, the highest
+//! first. The question is one byte, 0 for a number and 1 for an order, whose `n` is all of its places; the counter begins
+//! at 0, and the numbers of an order go on in the same words. So no two different draws hash the same bytes, and
+//! different questions about one draw have independent answers.
 //!
 //! **Every number ends.** A word is refused with a probability below one half, so two words are enough on
 //! average. After [`TRIES`] words the last one is taken as it is, so that a number costs 32 hashes at most.
-//! This happens with a probability below `2⁻¹²⁸`, and so far a number below `n` is from a fair one.
+//! This happens with a probability below `2⁻¹²⁸`, and so far a number below `n` is from a fair one, and `k` times as far
+//! the first `k` places of an order.
 //!
 //! This is no generator of secrets: whoever knows the value knows all its draws. When a contract may draw, and what
 //! it must not do afterwards, is a page of the book, "Random numbers in contracts".
@@ -88,8 +91,8 @@ impl Draws {
     pub const MAX_NAME: usize = 64;
 
     /// The draws of a transaction from the value of its slot, which must have been verified. Applications
-    /// of different names draw independently. `transaction` names the transaction as the chain does, best
-    /// by its hash.
+    /// of different names draw independently. `transaction` names what is drawn for, as nobody can choose it who knows
+    /// the value: the number that the contract gave a bet, or the hash of the one transaction that placed it.
     ///
     /// # Errors
     /// If the name is not 1 to 64 visible ASCII letters, or the transaction is empty.
@@ -137,7 +140,7 @@ impl Draw {
         &self.0
     }
 
-    /// A number from 0 to `bound − 1`, each as likely as any other. Costs two hashes on average.
+    /// A number from 0 to `bound − 1`, each as likely as any other. Costs little more than one hash on average, 32 at most.
     #[must_use]
     pub fn below(&self, bound: NonZeroU64) -> u64 {
         pick(&mut Words::new(self, Question::Number, bound.get()), bound)
@@ -259,8 +262,8 @@ impl Iterator for Words {
     }
 }
 
-/// A number below the bound. Words above the last multiple of it are refused: with them the smaller numbers
-/// would be drawn more often.
+/// A number below the bound. Words from the last multiple of it on are refused, unless it divides `2⁶⁴`: with them the
+/// smaller numbers would be drawn more often.
 fn pick(words: &mut impl Iterator<Item = u64>, bound: NonZeroU64) -> u64 {
     let most = u64::MAX - (u64::MAX % bound + 1) % bound;
     let mut last = 0;

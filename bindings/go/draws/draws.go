@@ -3,7 +3,7 @@
 // A slot has one random value, and many transactions that want random numbers from it. Each of them gets
 // numbers of its own, the same in Go, Rust, Python and JavaScript:
 //
-//	all, err := draws.New(value, "acme/raffle", transactionHash[:])
+//	all, err := draws.New(value, "acme/raffle", bet)
 //	if err != nil {
 //		return err
 //	}
@@ -51,7 +51,8 @@ type Draws struct {
 }
 
 // New gives the draws of a transaction from the value of its slot. Applications of different names draw
-// independently. The transaction is named as the chain does, best by its hash; the bytes are copied.
+// independently. The transaction names what is drawn for, as nobody can choose it who knows the value: the number
+// that the contract gave a bet, or the hash of the one transaction that placed it. The bytes are copied.
 func New(value [32]byte, application string, transaction []byte) (*Draws, error) {
 	if len(application) < 1 || len(application) > maxName {
 		return nil, fmt.Errorf("%w, got %d bytes", ErrApplication, len(application))
@@ -158,8 +159,8 @@ func (w *words) next() uint64 {
 	return word
 }
 
-// pick gives a number below the bound, which is not 0. Words above the last multiple of it are refused: with
-// them the smaller numbers would be drawn more often.
+// pick gives a number below the bound, which is not 0. Words from the last multiple of it on are refused, unless it
+// divides 2^64: with them the smaller numbers would be drawn more often.
 func pick(next func() uint64, bound uint64) uint64 {
 	most := math.MaxUint64 - (math.MaxUint64%bound+1)%bound
 	var word uint64

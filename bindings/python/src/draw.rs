@@ -19,7 +19,7 @@ pub(crate) struct Draws(draw::Draws);
 #[pymethods]
 impl Draws {
     /// From the slot's value of 32 bytes, verified before; the application's name, up to 64 visible ASCII
-    /// letters; and the transaction, best by its hash.
+    /// letters; and what is drawn for, a bet by its number or hash.
     #[new]
     fn new(
         value: &Bound<'_, PyAny>,

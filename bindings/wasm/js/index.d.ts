@@ -140,7 +140,7 @@ export function verifyRounding(rounding: {
 
 /** All draws of one transaction in one application. What it draws from must have been verified. */
 export class Draws {
-  /** The slot's value of 32 bytes; a name of 1 to 64 visible ASCII letters; the transaction, best by its hash. */
+  /** The slot's value of 32 bytes; a name of 1 to 64 visible ASCII letters; what is drawn for, a bet by its number or hash. */
   constructor(value: Bytes, application: string, transaction: Bytes);
   /** The draw of this index. One draw answers one question; the next question takes the next index. */
   at(index: Integer): Draw;
