@@ -150,21 +150,25 @@ impl Kind {
     /// Whether it is not done to an execution, but found out by honest parties.
     #[must_use]
     pub const fn is_finding(self) -> bool {
-        matches!(
-            self,
-            Self::GaveUp
-                | Self::Handover
-                | Self::FoundContradiction
-                | Self::FoundForgery
-                | Self::FoundSignature
-                | Self::FoundMalformed
-                | Self::Restored
-                | Self::FoundState
-                | Self::FoundPiece
-                | Self::FoundDivergence
-                | Self::Banned
-                | Self::Optimistic
-        )
+        self.finding().is_some()
+    }
+
+    const fn finding(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Optimistic => "seen: starts with blocks that are not committed",
+            Self::Restored => "seen: states taken from others",
+            Self::GaveUp => "seen: views given up",
+            Self::Handover => "seen: parties with keys of a next committee",
+            Self::FoundContradiction => "found: contradictions",
+            Self::FoundForgery => "found: false certificates",
+            Self::FoundSignature => "found: bad signatures",
+            Self::FoundMalformed => "found: malformed messages",
+            Self::FoundState => "found: votes for wrong states, with evidence",
+            Self::FoundPiece => "found: wrong pieces of states",
+            Self::Banned => "found: peers to ban, with evidence",
+            Self::FoundDivergence => "found: states that are not the certified ones",
+            _ => return None,
+        })
     }
 
     /// What an accusation shows of a faulty party, from its text.
@@ -243,9 +247,6 @@ impl Tally {
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Self::False(certificate, flaw) = self {
-            return write!(f, "false {certificate} certificates: {flaw}");
-        }
         f.write_str(match self {
             Self::Twins => "twins: letters kept from the other half",
             Self::TwoFaced => "two partials for one slot",
@@ -264,7 +265,9 @@ impl fmt::Display for Kind {
             Self::Loss => "letters lost on the way",
             Self::Leap => "clocks set",
             Self::Equivocation => "second blocks or batches for one place, and votes for them",
-            Self::False(..) => "false certificates",
+            Self::False(certificate, flaw) => {
+                return write!(f, "false {certificate} certificates: {flaw}");
+            }
             Self::Concealed => "blocks kept from some, so that nobody sees them prepared",
             Self::Hidden => "view changes that hide what was prepared",
             Self::BadSignature => "votes and acknowledgements signed wrongly",
@@ -292,18 +295,7 @@ impl fmt::Display for Kind {
             Self::Denied => "answers that there is nothing",
             Self::Junk => "messages that mean nothing",
             Self::LinkLost => "links lost for a while",
-            Self::Optimistic => "seen: starts with blocks that are not committed",
-            Self::Restored => "seen: states taken from others",
-            Self::GaveUp => "seen: views given up",
-            Self::Handover => "seen: parties with keys of a next committee",
-            Self::FoundContradiction => "found: contradictions",
-            Self::FoundForgery => "found: false certificates",
-            Self::FoundSignature => "found: bad signatures",
-            Self::FoundMalformed => "found: malformed messages",
-            Self::FoundState => "found: votes for wrong states, with evidence",
-            Self::FoundPiece => "found: wrong pieces of states",
-            Self::Banned => "found: peers to ban, with evidence",
-            Self::FoundDivergence => "found: states that are not the certified ones",
+            other => return f.write_str(other.finding().unwrap_or_default()),
         })
     }
 }
