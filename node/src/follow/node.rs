@@ -6,6 +6,7 @@ use prefinal_execution::{Height, Store};
 use prefinal_lab::Failure;
 use prefinal_light::{EpochEnding, StakeVerifier};
 use prefinal_protocol::{Instant, Machine, Output};
+use prefinal_sync::wire::Summary;
 use prefinal_sync::{
     CertifiedPlaces, Effect, Follower, Input, Misconduct, Past, PeerId, StopReason,
 };
@@ -17,7 +18,7 @@ use super::begin::Trusted;
 use super::client::{Client, PeerUrl};
 use super::home::Home;
 use super::report::{Report, Standing};
-use super::{Options, doors};
+use super::{Mode, Options, doors};
 use crate::execution::{AttestedStates, Library, NamedExecutor, lock, states};
 use crate::http::Server;
 use crate::interrupt::Interrupts;
@@ -48,7 +49,7 @@ struct Node<X: NamedExecutor> {
     home: Home,
     endings: Vec<EpochEnding>,
     report: Report,
-    mode: &'static str,
+    mode: Mode,
     start: Clock,
     /// Why the last peer was banned.
     banned: Option<String>,
@@ -114,7 +115,7 @@ impl<X: NamedExecutor> Node<X> {
             home,
             endings,
             report: Report::new(),
-            mode: options.mode.as_str(),
+            mode: options.mode,
             start: Clock::now(),
             banned: None,
             stopped: None,
@@ -239,8 +240,11 @@ impl<X: NamedExecutor> Node<X> {
         if let Some(hops) = summaries().map(|summary| summary.hops).min() {
             library.set_hops(hops.saturating_add(1));
         }
-        let mode = if follower.is_restoring() { "fetching a state" } else { self.mode };
+        let next = follower.committed().height.next();
+        let has_next = |has: &Summary| has.blocks.is_some_and(|blocks| blocks.contains(next));
+        let is_cut_off = self.mode != Mode::Snapshot && !summaries().any(has_next);
+        let mode = if follower.is_restoring() { "fetching a state" } else { self.mode.as_str() };
         let height = follower.committed().height.get();
-        report.show(&Standing { height, tip, mode, peers });
+        report.show(&Standing { height, tip, is_cut_off, mode, peers });
     }
 }

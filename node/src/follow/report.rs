@@ -17,6 +17,8 @@ pub(super) struct Standing<'a> {
     pub(super) height: u64,
     /// The highest block that a peer says it has.
     pub(super) tip: Option<u64>,
+    /// Whether all peers that are ahead lack the next block.
+    pub(super) is_cut_off: bool,
     pub(super) mode: &'static str,
     pub(super) peers: Vec<(&'a PeerUrl, &'a PeerScore)>,
 }
@@ -78,7 +80,7 @@ impl Report {
     }
 
     fn line(&mut self, now: Instant, standing: &Standing<'_>) -> String {
-        let Standing { height, tip, mode, peers } = standing;
+        let Standing { height, tip, is_cut_off, mode, peers } = standing;
         self.past.push_back((now, self.transactions));
         while self.past.len() > 2
             && self.past.get(1).is_some_and(|(at, _)| now.duration_since(*at) >= SPAN)
@@ -92,6 +94,10 @@ impl Report {
         });
         let behind = match tip {
             Some(tip) if tip <= height => "at the tip".to_owned(),
+            Some(_) if *is_cut_off => {
+                let next = height.saturating_add(1);
+                format!("no peer has block {next}: take --mode snapshot, or other peers")
+            }
             Some(tip) => format!("{} behind", tip.saturating_sub(*height)),
             None => "no peer has said where the tip is".to_owned(),
         };
@@ -127,7 +133,9 @@ mod tests {
         let mut report = Report { bar: None, start, transactions: 0, past };
         let mut line = |seconds, transactions, height, tip| {
             report.count(transactions);
-            let standing = Standing { height, tip, mode: "deltas", peers: vec![(&url, &score)] };
+            let peers = vec![(&url, &score)];
+            let is_cut_off = height == 0;
+            let standing = Standing { height, tip, is_cut_off, mode: "deltas", peers };
             report.line(start + Duration::from_secs(seconds), &standing)
         };
         assert_eq!(
@@ -135,6 +143,10 @@ mod tests {
             "height 300, 40 behind, 2000 txs/s, deltas; http://127.0.0.1:1 silent, 2 failures"
         );
         assert!(line(4, 2000, 340, Some(340)).starts_with("height 340, at the tip, 1500 txs/s"));
+        assert!(
+            line(5, 0, 0, Some(9))
+                .starts_with("height 0, no peer has block 1: take --mode snapshot")
+        );
         // What was long ago does not count.
         line(20, 0, 340, None);
         assert!(line(21, 0, 341, None).contains(", 0 txs/s"));
