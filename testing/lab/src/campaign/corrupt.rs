@@ -4,7 +4,7 @@
 //! Faulty parties act together: they share their keys, and what each of them has heard.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use prefinal_jolteon::Jolteon;
 use prefinal_malachite::Malachite;
 use prefinal_protocol::Instant;
 use prefinal_sim::rule::Rule;
+use prefinal_sim::{Dice, Seat};
 use prefinal_validator::Message;
 use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::{FIRST, Identity, Setup};
@@ -121,6 +122,32 @@ impl<E: Corruptible> Conspiracy<E> {
             given,
             heals,
         })
+    }
+
+    /// What a faulty party draws by; `engine` tells its draws from those that others make from the seed.
+    pub(super) fn dice(&self, me: Party, engine: u64) -> Dice {
+        Dice::new(self.seed ^ u64::from(me.get()).rotate_left(32) ^ engine)
+    }
+
+    /// The seats of this party's accomplices and of as few honest parties as are enough with all of them.
+    pub(super) fn with_few(
+        &self,
+        me: Party,
+        members: usize,
+        dice: &mut Dice,
+        are_enough: impl Fn(&[Party]) -> bool,
+    ) -> BTreeSet<Seat> {
+        let (mut chosen, mut others): (Vec<Party>, Vec<Party>) =
+            (0..).map(Party::new).take(members).partition(|party| self.faulty.contains_key(party));
+        dice.shuffle(&mut others);
+        for party in others {
+            if are_enough(&chosen) {
+                break;
+            }
+            chosen.push(party);
+        }
+        let chosen = chosen.into_iter().filter(|party| *party != me);
+        chosen.flat_map(|party| self.seating.seats_of(party)).collect()
     }
 
     /// Takes note of a message that a faulty party gets from an honest one.

@@ -19,6 +19,7 @@ use prefinal_lab::check::{Trial, Violation};
 pub(crate) use prefinal_lab::committee::{
     Ground, Knowledge, Observation, Prices, Tamper, ValidatorHost,
 };
+use prefinal_lab::latency::Experiment;
 use prefinal_protocol::Instant;
 use prefinal_sim::{Disk, GLOBAL, Geography, Jitter, Network, Note, Placement, Seat, Simulation};
 use prefinal_validator::setup::{Algorithm, Plan};
@@ -26,6 +27,23 @@ use prefinal_weighted_rounding::{Ratio, Stake};
 
 /// Of 1000 in all: a quorum is 667, and at most 333 may be faulty.
 const STAKES: [u128; 7] = [310, 240, 150, 110, 90, 60, 40];
+
+/// Between any two parties, where nothing but messages takes time.
+pub(crate) const LINK: Duration = Duration::from_millis(50);
+
+/// Five parties on equal links, whose computation takes no time.
+pub(crate) fn on_equal_links(slots: u64) -> Experiment<Wvuf> {
+    let stakes = [30, 25, 20, 15, 10].map(Stake::new).to_vec();
+    let plan = Plan::new(stakes, Algorithm::Fast, Ratio::new(84, 100).unwrap()).unwrap();
+    Experiment {
+        ground: Arc::new(Ground::new(&plan, 1).unwrap()),
+        prices: Prices::FREE,
+        network: Network::constant(LINK),
+        cores: NonZeroU32::MIN,
+        seed: 1,
+        slots,
+    }
+}
 
 /// Virtual time after which a run has failed.
 const PATIENCE: Duration = Duration::from_secs(600);

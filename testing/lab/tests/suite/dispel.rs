@@ -6,20 +6,13 @@
 //! | delays between finality and value: fast 0, slow 1               | whole validators, constant delay, zero compute |
 //!
 //! `consensus/dispel` tests the engine alone.
-use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::time::Duration;
 
-use prefinal_beacon::Wvuf;
 use prefinal_lab::campaign::{Kind, Order};
-use prefinal_lab::committee::{Ground, Prices};
-use prefinal_lab::latency::Experiment;
 use prefinal_lab::stakes::StakeTable;
 use prefinal_registry::{Dispel, engine};
-use prefinal_sim::Network;
-use prefinal_validator::setup::{Algorithm, Plan};
-use prefinal_weighted_rounding::{Ratio, Stake};
 
+use crate::committee::{LINK, on_equal_links};
 use crate::trantor::{campaign, order_on};
 
 /// Executions of four parties with equal stake, in which a bit is split most easily.
@@ -59,20 +52,9 @@ fn a_long_campaign_of_attacks_breaks_nothing() {
 
 #[test]
 fn values_come_with_finality_on_the_fast_path_and_one_delay_later_on_the_slow_one() {
-    let stakes = [30, 25, 20, 15, 10].map(Stake::new).to_vec();
-    let plan = Plan::new(stakes, Algorithm::Fast, Ratio::new(84, 100).unwrap()).unwrap();
-    let delay = Duration::from_millis(50);
-    let experiment = Experiment::<Wvuf> {
-        ground: Arc::new(Ground::new(&plan, 1).unwrap()),
-        prices: Prices::FREE,
-        network: Network::constant(delay),
-        cores: NonZeroU32::MIN,
-        seed: 1,
-        slots: 24,
-    };
-    let (slow, fast) = experiment.both::<Dispel>().unwrap();
+    let (slow, fast) = on_equal_links(24).both::<Dispel>().unwrap();
     assert!(slow.waits.count() >= 120 && fast.waits.count() >= 120);
-    assert_eq!(slow.waits.percentile(50), Some(delay));
+    assert_eq!(slow.waits.percentile(50), Some(LINK));
     assert_eq!(fast.waits.percentile(50), Some(Duration::ZERO));
     assert_eq!(slow.by_fast_path, 0);
 }

@@ -10,20 +10,17 @@
 //!
 //! `consensus/trantor/tests` tests the engine alone.
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use prefinal_beacon::{Path, Wvuf};
+use prefinal_beacon::Path;
 use prefinal_lab::campaign::{
     Certificate, EngineName, ExecutionReport, Flaw, Function, Kind, Order, Signatures, Tally, Watch,
 };
-use prefinal_lab::committee::{Ground, Prices};
-use prefinal_lab::latency::Experiment;
 use prefinal_registry::{Trantor, engine};
-use prefinal_sim::Network;
-use prefinal_validator::setup::{Algorithm, Plan};
-use prefinal_weighted_rounding::{Ratio, Stake};
+use prefinal_weighted_rounding::Ratio;
+
+use crate::committee::{LINK, on_equal_links};
 
 /// Fails with the first execution that does not keep everything.
 #[derive(Default)]
@@ -166,20 +163,9 @@ fn a_committee_that_changes_under_attack_goes_on() {
 
 #[test]
 fn values_come_with_finality_on_the_fast_path_and_one_delay_later_on_the_slow_one() {
-    let stakes = [30, 25, 20, 15, 10].map(Stake::new).to_vec();
-    let plan = Plan::new(stakes, Algorithm::Fast, Ratio::new(84, 100).unwrap()).unwrap();
-    let delay = Duration::from_millis(50);
-    let experiment = Experiment::<Wvuf> {
-        ground: Arc::new(Ground::new(&plan, 1).unwrap()),
-        prices: Prices::FREE,
-        network: Network::constant(delay),
-        cores: NonZeroU32::MIN,
-        seed: 1,
-        slots: 48,
-    };
-    let (slow, fast) = experiment.both::<Trantor>().unwrap();
+    let (slow, fast) = on_equal_links(48).both::<Trantor>().unwrap();
     assert!(slow.waits.count() >= 240 && fast.waits.count() >= 240);
-    assert_eq!(slow.waits.percentile(50), Some(delay));
+    assert_eq!(slow.waits.percentile(50), Some(LINK));
     assert_eq!(fast.waits.percentile(50), Some(Duration::ZERO));
     assert_eq!(slow.by_fast_path, 0);
     // Heights that were open when the keys came, four of each leader, were committed before there was anything to

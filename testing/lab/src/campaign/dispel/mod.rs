@@ -97,8 +97,7 @@ impl Corruptible for Dispel {
 
 /// What a faulty party does, drawn from the seed.
 fn vices(conspiracy: &Conspiracy<Dispel>, me: Party) -> Vec<Vice> {
-    let own = u64::from(me.get()).rotate_left(32);
-    let mut dice = Dice::new(conspiracy.seed ^ own ^ 0x0064_6973_7065_6c00);
+    let mut dice = conspiracy.dice(me, 0x0064_6973_7065_6c00);
     (0..dice.between(1, 3)).map(|_| draw(&mut dice, conspiracy, me)).collect()
 }
 
@@ -130,19 +129,9 @@ fn holders(dice: &mut Dice, conspiracy: &Conspiracy<Dispel>, me: Party) -> BTree
     let quorum: Quorum = Dispel::QUORUM;
     let total = names.stakes.iter().map(|stake| stake.get()).sum();
     let strong = quorum.of(Stake::new(total)).get();
-    let (mut chosen, mut others): (Vec<Party>, Vec<Party>) = (0..)
-        .map(Party::new)
-        .take(names.stakes.len())
-        .partition(|party| conspiracy.faulty.contains_key(party));
-    dice.shuffle(&mut others);
-    for party in others {
-        if chosen.iter().map(stake).sum::<u128>() >= strong {
-            break;
-        }
-        chosen.push(party);
-    }
-    let chosen = chosen.into_iter().filter(|party| *party != me);
-    chosen.flat_map(|party| conspiracy.seating.seats_of(party)).collect()
+    conspiracy.with_few(me, names.stakes.len(), dice, |chosen| {
+        chosen.iter().map(stake).sum::<u128>() >= strong
+    })
 }
 
 /// One vice of one seat.

@@ -104,8 +104,7 @@ impl Corruptible for Trantor {
 
 /// What a faulty party does, drawn from the seed.
 fn vices(conspiracy: &Conspiracy<Trantor>, me: Party) -> Vec<Vice> {
-    let own = u64::from(me.get()).rotate_left(32);
-    let mut dice = Dice::new(conspiracy.seed ^ own ^ 0x0074_7261_6e74_6f72);
+    let mut dice = conspiracy.dice(me, 0x0074_7261_6e74_6f72);
     (0..dice.between(1, 3)).map(|_| draw(&mut dice, conspiracy, me)).collect()
 }
 
@@ -132,20 +131,9 @@ fn signers(dice: &mut Dice, conspiracy: &Conspiracy<Trantor>, me: Party) -> BTre
     let Some(committee) = conspiracy.committees.all.get(&conspiracy.committees.first) else {
         return BTreeSet::new();
     };
-    let (mut chosen, mut others): (Vec<Party>, Vec<Party>) = (0..)
-        .map(Party::new)
-        .take(committee.size())
-        .partition(|party| conspiracy.faulty.contains_key(party));
-    dice.shuffle(&mut others);
-    for party in others {
-        let stake = chosen.iter().map(|one| committee.stake(*one)).sum();
-        if committee.is_weak(stake) {
-            break;
-        }
-        chosen.push(party);
-    }
-    let chosen = chosen.into_iter().filter(|party| *party != me);
-    chosen.flat_map(|party| conspiracy.seating.seats_of(party)).collect()
+    conspiracy.with_few(me, committee.size(), dice, |chosen| {
+        committee.is_weak(chosen.iter().map(|one| committee.stake(*one)).sum())
+    })
 }
 
 /// Something that leaves, and how much later.
