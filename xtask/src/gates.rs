@@ -485,7 +485,9 @@ fn fuzz() -> Result<Vec<Gate>, Failed> {
         gate.with("RUSTC_WORKSPACE_WRAPPER", &instrument.to_string_lossy())
     };
     let run = |target: &String| {
-        let found = format!("target/fuzz/{target}");
+        // What was found from other seeds may be certified by the same committee, and is no seed's.
+        let seeds = setup::digest(&format!("testing/fuzz/seeds/{target}"))?;
+        let found = format!("target/fuzz/{target}-{seeds:016x}");
         setup::folder(&found)?;
         let found = root().join(found);
         let limits = format!("-max_total_time={FUZZ_SECONDS} -timeout=10 -seed=1");
