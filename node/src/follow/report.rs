@@ -96,7 +96,7 @@ impl Report {
             Some(tip) if tip <= height => "at the tip".to_owned(),
             Some(_) if *is_cut_off => {
                 let next = height.saturating_add(1);
-                format!("no peer has block {next}: take --mode snapshot, or other peers")
+                format!("no peer has block {next} (take --mode snapshot, or other peers)")
             }
             Some(tip) => format!("{} behind", tip.saturating_sub(*height)),
             None => "no peer has said where the tip is".to_owned(),
@@ -145,7 +145,7 @@ mod tests {
         assert!(line(4, 2000, 340, Some(340)).starts_with("height 340, at the tip, 1500 txs/s"));
         assert!(
             line(5, 0, 0, Some(9))
-                .starts_with("height 0, no peer has block 1: take --mode snapshot")
+                .starts_with("height 0, no peer has block 1 (take --mode snapshot")
         );
         // What was long ago does not count.
         line(20, 0, 340, None);
