@@ -276,7 +276,11 @@ fn one<K: Ord, V: PartialEq>(
 }
 
 impl Member {
-    fn starts(&self, committed: Committed, optimistic: &[(Header, Roots)]) -> Result<(), String> {
+    fn starts(
+        &mut self,
+        committed: Committed,
+        optimistic: &[(Header, Roots)],
+    ) -> Result<(), String> {
         let last = self.committed.last_key_value();
         if last.is_some_and(|(height, _)| *height > committed.height) {
             return Err(format!("has committed more than {} before it crashed", committed.height));
@@ -296,6 +300,8 @@ impl Member {
         if !certified {
             return Err(format!("finds {} committed, which was not certified", committed.height));
         }
+        // From now on it was heard of, also if the next crash comes before anything else is.
+        self.committed.insert(committed.height, (committed.block, committed.roots));
         let differs = optimistic
             .iter()
             .find(|(header, roots)| self.votes.get(&header.id).is_some_and(|voted| voted != roots));
@@ -341,5 +347,31 @@ impl Member {
         }
         self.committed.insert(height, (block, roots));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each crash may come between a commit and whoever hears of it; together they may hide more than one.
+    #[test]
+    fn one_commit_for_each_crash_was_not_heard_of() {
+        let committed = |height: u8| {
+            let roots = Roots { state: [height; 32], receipts: [0; 32] };
+            let block = if height == 0 { GENESIS } else { BlockId::new([height; 32]) };
+            Committed { height: Height::new(u64::from(height)), block, roots }
+        };
+        let mut member = Member::default();
+        for height in 1..4 {
+            let Committed { block, roots, .. } = committed(height);
+            member.certified.insert((block, roots.digest()));
+        }
+        assert_eq!(member.starts(committed(0), &[]), Ok(()));
+        assert_eq!(member.starts(committed(1), &[]), Ok(()));
+        assert_eq!(member.starts(committed(2), &[]), Ok(()));
+        assert!(member.starts(committed(1), &[]).is_err(), "what was found is lost");
+        let mut member = Member { certified: member.certified, ..Member::default() };
+        assert!(member.starts(committed(2), &[]).is_err(), "two at one crash");
     }
 }
