@@ -1,7 +1,7 @@
 //! Random numbers for transactions, derived from the random value of their slot.
 //!
 //! A slot has one random value, and many transactions that want random numbers from it. Here each of them
-//! gets numbers of its own, which everybody who has the value can compute again:
+//! gets separate numbers, which everybody who has the value can compute again:
 //!
 //! ```
 //! use core::num::NonZeroU64;
@@ -33,7 +33,7 @@
 //! This happens with a probability below `2⁻¹²⁸`, and so far a number below `n` is from a fair one, and `k` times as far
 //! the first `k` places of an order.
 //!
-//! This is no generator of secrets: whoever knows the value knows all its draws. When a contract may draw, and what
+//! This is no generator of secrets: everybody who knows the value knows all its draws. When a contract may draw, and what
 //! it must not do afterwards, is a page of the book, "Random numbers in contracts".
 use alloc::collections::BTreeMap;
 use core::num::NonZeroU64;

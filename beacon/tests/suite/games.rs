@@ -18,10 +18,10 @@
 //! |--------------|---------------------------------------------|--------------------------------------------------|
 //! | `Combiner`   | all partials that it may have, combined     | the threshold is too low; rounding gives it too much weight |
 //! | `Replayer`   | the output of another chain, epoch, slot or value | chain and epoch are not in the input       |
-//! | `Fabricator` | an output of a committee of its own         | what is shown is not verified                    |
+//! | `Fabricator` | an output of another committee              | what is shown is not verified                    |
 //! | `PathMixer`  | fast partials taken for slow ones           | one sharing serves both paths                    |
 //! | `Framer`     | an honest partial that is refused           | shares were not checked when they came           |
-//! | `Poisoner`   | other partials in the place of its own      | partials are not verified                        |
+//! | `Poisoner`   | other partials instead of those that it owes | partials are not verified                        |
 //! | `Rusher`     | partials of a value that is only proposed   | partials leave on the proposal (Definition 11)   |
 //!
 //! With one secret on two paths there is one `Q` and one threshold for each path (section 6.2). Everybody knows
@@ -210,7 +210,7 @@ fn is_a_coin(wins: usize) -> bool {
     (3..=33).contains(&wins)
 }
 
-/// How often an adversary tells the slot's randomness from bytes that were drawn elsewhere.
+/// How often an adversary tells the slot's randomness from other random bytes.
 fn real_or_random<S: Instance + Random>(thresholds: [u32; 3], coins: u64) -> usize {
     let path = Path::Slow;
     let tells = |seed: &u64| {
@@ -341,7 +341,7 @@ fn trivial_wins_are_refused() {
     assert_eq!(game.partial(path, A, &TARGET).map(drop), Err(Illegal::Corrupt(A)));
     let claim = || Claim::Output { message: TARGET, output: sharings.eval(&TARGET) };
     game.partial(path, B, &TARGET).unwrap();
-    assert_eq!(game.is_forged(claim()), Ok(true), "whoever guesses it has won");
+    assert_eq!(game.is_forged(claim()), Ok(true), "a right guess wins");
     assert_eq!(game.breaks_robustness(claim()), Err(Illegal::OtherGame));
     // On the fast path B is not named, nor is C anywhere.
     game.partial(Path::Fast, B, &TARGET).unwrap();

@@ -163,7 +163,7 @@ impl Ramp {
         (GlobalTimes { finalized, reconstructed }, views)
     }
 
-    /// The paired executions of the proof. Whoever sees `E` at 0 sees `E′`, but for the last party.
+    /// The paired executions of the proof. At 0 all parties but the last see the same in both.
     fn contradicts_lemma_1<S: Instance>(&self, t: u32, (set, last): (Set, Party)) {
         // The premise is checked: a beacon that knows the stakes does not start.
         let refused = Beacon::new(self.world::<S>(t, true).config(A, &BOTH), &[]).map(drop);
@@ -251,7 +251,7 @@ fn a_ramp_is_on_time_if_all_are<S: Instance>() {
     }
 }
 
-/// Theorem 5.2: without a gap the two times are one, whoever votes when.
+/// Theorem 5.2: without a gap the two times are one, in whatever order parties vote.
 fn tight_thresholds_are_on_time_in_every_order<S: Instance>() {
     let tight = Ramp::new(&[4, 3, 2, 1], &[4, 3, 2, 1]);
     let t = 7;

@@ -1,7 +1,7 @@
 // Package draws derives random numbers for transactions from the random value of their slot.
 //
 // A slot has one random value, and many transactions that want random numbers from it. Each of them gets
-// numbers of its own, the same in Go, Rust, Python and JavaScript:
+// separate numbers, the same in Go, Rust, Python and JavaScript:
 //
 //	all, err := draws.New(value, "acme/raffle", bet)
 //	if err != nil {
@@ -10,7 +10,7 @@
 //	dice, err := all.At(0).Below(6)        // one draw, one question
 //	winners, err := all.At(1).Order(250, 3) // three of 250 tickets
 //
-// The value must have been verified before. Whoever knows it knows all its draws: this is no generator of
+// The value must have been verified before. Everybody who knows it knows all its draws: this is no generator of
 // secrets. What a contract must not do with such numbers is a page of Prefinal's book, "Random numbers in
 // contracts".
 package draws

@@ -14,7 +14,7 @@ function read(value) {
   return { at: has ? 1 : 0, message: concat(parts) };
 }
 
-/** What members sign with keys of their own. */
+/** What members sign with their own keys. */
 export function statement(value) {
   const { at, message } = reading(() => read(value));
   return { domain: OF_STAKE[at], message };

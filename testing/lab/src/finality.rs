@@ -48,11 +48,11 @@ pub enum Ballot {
     Cast(FinalityVote),
     /// DISPEL: what a party says in a stage of the committee with this context.
     Stage {
-        /// The committee.
+        /// The hash of the committee, on which the stage's value depends.
         context: [u8; 32],
-        /// The stage.
+        /// The stage in which it is said.
         stage: Slot,
-        /// The votes.
+        /// Votes on batches and bits, in the order in which they were cast.
         steps: Vec<Step>,
     },
 }

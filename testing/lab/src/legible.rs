@@ -446,7 +446,7 @@ impl ReadableEngine for Dispel {
         Self::receiving(costs, message)
     }
 
-    /// Batches are hashed.
+    /// Only a batch costs anything: it is hashed.
     fn receiving(costs: &Costs, message: &prefinal_dispel::Message) -> Duration {
         use prefinal_dispel::Message::{Answer, Batch};
         let (Batch { batch, .. } | Answer { batch, .. }) = message else { return Duration::ZERO };

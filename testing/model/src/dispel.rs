@@ -52,7 +52,7 @@ pub enum Bug {
 /// The engine and its bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispel {
-    /// The contract.
+    /// The contract that parties obey.
     pub terms: Terms,
     /// How many rounds before stabilisation.
     pub rounds: u8,

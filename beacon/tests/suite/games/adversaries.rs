@@ -12,7 +12,7 @@ use crate::fixture::CONTEXT;
 
 type Found<D> = Result<Claim<<D as Sharings>::Scheme>, Illegal>;
 
-/// What is forged.
+/// The message on which an output is forged.
 pub(super) const TARGET: Message = Message { context: CONTEXT, slot: Slot::new(7), number: 1 };
 
 /// The slot behind it.
@@ -157,7 +157,7 @@ impl<D: Sharings> Adversary<D> for Replayer {
     }
 }
 
-/// Makes an output with a committee of its own. Wins where nobody verifies what is shown.
+/// Makes an output with another committee, whose secrets it knows. Wins where nobody verifies what is shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fabricator<'o, D>(pub(super) Path, pub(super) &'o D);
 

@@ -102,7 +102,7 @@ pub(super) enum Illegal {
     OtherGame,
 }
 
-/// Runs one game.
+/// Answers the adversary's queries in one game, notes them, and judges its claim.
 pub(super) struct Challenger<'d, D: Sharings> {
     sharings: &'d D,
     rules: Rules,
@@ -164,7 +164,7 @@ impl<'d, D: Sharings> Challenger<'d, D> {
         Message { context, ..*message }
     }
 
-    /// What the adversary learns of its own parties.
+    /// The secret of a corrupt party.
     pub(super) fn secret(
         &self,
         path: Path,

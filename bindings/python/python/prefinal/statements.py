@@ -45,7 +45,7 @@ class Statement:
     """A slot of a chain has a value; with ``root``, that value leaves a state with this root.
 
     What is signed is ``bytes(statement)``, under a domain that says whether it has a root, and whether
-    members signed it with keys of their own or a group with its shared key.
+    members signed it with their own keys or a group with its shared key.
     """
 
     chain: bytes
@@ -70,7 +70,7 @@ class Statement:
 
     @property
     def domain(self) -> str:
-        """Under which members sign with keys of their own."""
+        """Under which members sign with their own keys."""
         return "beacon state certificate" if self.root is None else "beacon state root certificate"
 
     @property

@@ -12,7 +12,7 @@
 //! | a contract calls one that reads the value, looks at the result, and reverts | the same: the value is readable only in the frame that the transaction itself calls, in which nobody stands above the reader |
 //! | the same by `DELEGATECALL`, or by calling back | the same, for both are further frames |
 //! | the sender gives so little gas that only the outcome it likes can be paid | a transaction that declares gives at least [`EvmRules::declared_gas`], so a contract whose outcomes all take less cannot be starved |
-//! | the sender has so little that its transaction is paid only after an outcome it likes: another transaction of the same tail gives it the money, or takes it away | which transactions of a tail are executed is decided before the first of them: each sender must have what all of its own may take, whatever the others do |
+//! | the sender has so little that its transaction is paid only after an outcome it likes: another transaction of the same tail gives it the money, or takes it away | which transactions of a tail are executed is decided before the first of them runs: a sender must have enough for all of its transactions in the tail by then |
 //! | a contract of the attacker reads the value itself, and bets on it elsewhere in the same tail | cannot be excluded here; **contracts must close bets in a block before the one whose value decides** |
 //!
 //! So a contract may draw by `PREVRANDAO` safely if the function that draws (1) is called by transactions directly,

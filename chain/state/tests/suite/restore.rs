@@ -132,7 +132,7 @@ fn a_false_delta_changes_nothing() {
     apply(&mut to, &export, honest).unwrap();
 }
 
-/// A store on a disk of its own, closed behind the first two blocks of the chain, and opened again after `damage`.
+/// A store on another disk, closed behind the first two blocks of the chain, and opened again after `damage`.
 fn damaged(from: &TestStore, damage: impl Fn(&TestStore, &mut Vec<u8>)) -> TestStore {
     let disk = Disk::holding(Vec::new());
     let mut store = open(disk.clone(), &genesis(ACCOUNTS));

@@ -2,7 +2,7 @@
 
     message     chain (32) || epoch (8) || slot (8) || value (32) [|| root (32)], numbers big-endian
 
-Members sign it with keys of their own, or together under a group's key; the domain says which.
+Members sign it with their own keys, or together under a group's key; the domain says which.
 """
 
 from hashlib import sha256

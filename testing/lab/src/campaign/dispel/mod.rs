@@ -5,7 +5,7 @@
 //! |----------------|------------------------------------------------------------------------------------|
 //! | `TwoBatches`   | gives some another batch for its place in a stage, and may vote for that one there    |
 //! | `WrongBits`    | tells some the other bit, or both, wherever it votes on bits                         |
-//! | `Split`        | keeps its batch from some; votes one on it among those that have it, zero elsewhere   |
+//! | `Split`        | keeps its batch from some; votes one on it among those that have it, zero among others |
 //! | `Hoard`        | gives its batch to a strong quorum with its accomplices, and answers no request       |
 //! | `FalseAnswers` | answers requests with other batches, and tells other outcomes                        |
 //! | `Rush`         | begins stages far ahead, whatever the network and the memory hold                    |
@@ -103,12 +103,9 @@ fn vices(conspiracy: &Conspiracy<Dispel>, me: Party) -> Vec<Vice> {
 
 fn draw(dice: &mut Dice, conspiracy: &Conspiracy<Dispel>, me: Party) -> Vice {
     let half = Chance::percent(50);
-    let mut some = || -> (BTreeSet<Seat>, bool, bool) {
-        let seats = (0..conspiracy.seating.count()).map(Seat::new);
-        let some = seats.filter(|_| dice.happens(half)).collect();
-        (some, dice.happens(half), dice.happens(half))
-    };
-    let (some, one, other) = some();
+    let seats = (0..conspiracy.seating.count()).map(Seat::new);
+    let some = seats.filter(|_| dice.happens(half)).collect();
+    let (one, other) = (dice.happens(half), dice.happens(half));
     match dice.below(8) {
         0 => Vice::TwoBatches { fooled: some, both: one, votes: other },
         1 => Vice::WrongBits { fooled: some, both: one },

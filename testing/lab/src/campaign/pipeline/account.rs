@@ -354,7 +354,7 @@ impl Member {
 mod tests {
     use super::*;
 
-    /// Each crash may come between a commit and whoever hears of it; together they may hide more than one.
+    /// Each crash may come between a commit and its note, so two crashes may hide two commits.
     #[test]
     fn one_commit_for_each_crash_was_not_heard_of() {
         let committed = |height: u8| {
