@@ -165,10 +165,17 @@ struct Door<'a> {
 }
 
 /// What a sender has left for its transactions.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Means {
     nonce: u64,
     balance: U256,
+}
+
+impl Means {
+    fn of(account: Option<EvmAccount>) -> Self {
+        let nonce = account.map_or(0, |account| account.nonce);
+        Self { nonce, balance: account.map_or(U256::ZERO, |account| account.balance) }
+    }
 }
 
 type Machine<'a> = MainnetEvm<GuardedContext<Ledger<'a>>>;
@@ -198,24 +205,40 @@ impl Evm {
         }
         let row = view.get(&account_key(&address_of(&envelope.key)))?;
         let account = EvmAccount::from_row(row.as_deref())?;
-        let expected = account.map_or(0, |account| account.nonce);
-        let balance = account.map_or(U256::ZERO, |account| account.balance);
-        let wants = self.price_of(envelope.gas_limit).saturating_add(envelope.value);
-        let nonce = envelope.nonce.get();
-        Ok(if height > envelope.expires {
+        let mut means = Means::of(account);
+        if envelope.nonce.get() > means.nonce {
+            // Before it is executed, others of the sender may come, and somebody may pay it.
+            means = Means { nonce: envelope.nonce.get(), balance: U256::MAX };
+        }
+        Ok(self.objection(envelope, height, means, self.rules.block_gas))
+    }
+
+    /// What the rules have against a transaction of a sender with these means, of a block with so much gas left.
+    fn objection(
+        &self,
+        envelope: &Envelope,
+        height: Height,
+        means: Means,
+        gas_left: u64,
+    ) -> Option<EvmRejection> {
+        if height > envelope.expires {
             Some(EvmRejection::Expired)
-        } else if nonce < expected {
-            Some(EvmRejection::Nonce { expected })
+        } else if envelope.nonce.get() != means.nonce {
+            Some(EvmRejection::Nonce { expected: means.nonce })
         } else if envelope.most_gas_price < self.rules.gas_price {
             Some(EvmRejection::GasPrice)
         } else if envelope.declares && envelope.gas_limit < self.rules.declared_gas {
             Some(EvmRejection::DeclaredGas)
-        } else if envelope.gas_limit > self.rules.block_gas {
+        } else if envelope.gas_limit > gas_left {
             Some(EvmRejection::BlockGas)
         } else {
-            // Before it is executed, somebody may pay the sender.
-            (nonce == expected && balance < wants).then_some(EvmRejection::Funds)
-        })
+            (means.balance < self.most_of(envelope)).then_some(EvmRejection::Funds)
+        }
+    }
+
+    /// What a transaction takes of its sender at most.
+    fn most_of(&self, envelope: &Envelope) -> U256 {
+        self.price_of(envelope.gas_limit).saturating_add(envelope.value)
     }
 
     fn run(
@@ -290,31 +313,17 @@ impl Evm {
         let sender = address_of(&envelope.key);
         let means = match door.means.entry(sender) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let account = machine.ctx.db_mut().account(&sender)?;
-                let means = account.map(|has| Means { nonce: has.nonce, balance: has.balance });
-                place.insert(means.unwrap_or_default())
-            }
+            Entry::Vacant(place) => place.insert(Means::of(machine.ctx.db_mut().account(&sender)?)),
         };
-        let wants = self.price_of(envelope.gas_limit).saturating_add(envelope.value);
-        Ok(if door.header.height > envelope.expires {
-            Err(EvmRejection::Expired)
-        } else if envelope.nonce.get() != means.nonce {
-            Err(EvmRejection::Nonce { expected: means.nonce })
-        } else if envelope.most_gas_price < self.rules.gas_price {
-            Err(EvmRejection::GasPrice)
-        } else if envelope.declares && envelope.gas_limit < self.rules.declared_gas {
-            Err(EvmRejection::DeclaredGas)
-        } else if envelope.gas_limit > *door.gas_left {
-            Err(EvmRejection::BlockGas)
-        } else if means.balance < wants {
-            Err(EvmRejection::Funds)
-        } else {
-            means.balance = means.balance.saturating_sub(wants);
-            means.nonce = means.nonce.saturating_add(1);
-            *door.gas_left = door.gas_left.saturating_sub(envelope.gas_limit);
-            Ok(())
-        })
+        if let Some(rejection) =
+            self.objection(envelope, door.header.height, *means, *door.gas_left)
+        {
+            return Ok(Err(rejection));
+        }
+        means.balance = means.balance.saturating_sub(self.most_of(envelope));
+        means.nonce = means.nonce.saturating_add(1);
+        *door.gas_left = door.gas_left.saturating_sub(envelope.gas_limit);
+        Ok(Ok(()))
     }
 
     fn execute(
