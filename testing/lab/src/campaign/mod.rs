@@ -33,6 +33,8 @@ mod account;
 mod arena;
 pub(crate) mod board;
 mod breach;
+#[cfg(test)]
+mod calm;
 mod corrupt;
 mod dispel;
 mod draw;

@@ -1,44 +1,12 @@
 //! One vice at a time, in an execution without accidents.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
-
-use ::prefinal_beacon::Binding;
-use prefinal_sim::Network;
-use prefinal_validator::setup::Algorithm;
-use prefinal_weighted_rounding::Ratio;
-
-use super::super::Signatures;
-use super::super::board::Layout;
-use super::super::draw::Draw;
-use super::super::table::{Cast, Table};
+use super::super::calm::{self, seats};
 use super::*;
 use crate::check::Summary;
 
 /// What is done, seen and found if party 0 of four does this, and then how many slots have values.
 fn play(vice: Vice) -> (Tally, Summary) {
-    let stakes = vec![Stake::new(1); 4];
-    let layout = Layout::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
-    let table = Table::ideal(&layout).unwrap();
-    let draw = Draw {
-        board: 0,
-        vices: BTreeMap::from([(Party::new(0), Vec::new())]),
-        network: Network::constant(Duration::from_millis(40)),
-        lossy: false,
-        partitions: 0,
-        crashes: Vec::new(),
-        stumbles: Vec::new(),
-        leaps: Vec::new(),
-        heals: Instant::at(Duration::from_secs(3)),
-    };
-    let terms = table.terms::<Dispel>(Binding::Slot, Dispel::FAST_ATTEMPT, None).unwrap();
-    let cast = Cast { vices: Some(vec![vice]), ..table.cast(Signatures::Seen) };
-    let played = table.play_on::<Dispel>(1, &draw, terms, cast).unwrap();
-    (played.tally, played.outcome.unwrap())
-}
-
-fn seats(numbers: &[u32]) -> BTreeSet<Seat> {
-    numbers.iter().copied().map(Seat::new).collect()
+    calm::play::<Dispel>(&[1; 4], Duration::from_secs(3), vice)
 }
 
 #[test]

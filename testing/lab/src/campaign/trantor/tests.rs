@@ -1,45 +1,13 @@
 //! One vice at a time, in an execution without accidents.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![allow(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-use ::prefinal_beacon::Binding;
-use prefinal_engine::Engine;
-use prefinal_sim::Network;
-use prefinal_validator::setup::Algorithm;
-use prefinal_weighted_rounding::{Ratio, Stake};
-
-use super::super::Signatures;
-use super::super::board::Layout;
-use super::super::draw::Draw;
-use super::super::table::{Cast, Table};
+use super::super::calm::{self, DELAY, seats};
 use super::*;
 use crate::check::Summary;
 
-const DELAY: Duration = Duration::from_millis(40);
-
 /// What is done, seen and found if party 0 of these does this, and then how many slots have values.
 fn play(stakes: &[u128], vice: Vice) -> (Tally, Summary) {
-    let stakes: Vec<Stake> = stakes.iter().map(|one| Stake::new(*one)).collect();
-    let layout = Layout::new(stakes, Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
-    let table = Table::ideal(&layout).unwrap();
-    let draw = Draw {
-        board: 0,
-        vices: [(Party::new(0), Vec::new())].into(),
-        network: Network::constant(DELAY),
-        lossy: false,
-        partitions: 0,
-        crashes: Vec::new(),
-        stumbles: Vec::new(),
-        leaps: Vec::new(),
-        heals: Instant::at(Duration::from_secs(4)),
-    };
-    let terms = table.terms::<Trantor>(Binding::Slot, Trantor::FAST_ATTEMPT, None).unwrap();
-    let cast = Cast { vices: Some(vec![vice]), ..table.cast(Signatures::Seen) };
-    let played = table.play_on::<Trantor>(1, &draw, terms, cast).unwrap();
-    (played.tally, played.outcome.unwrap())
-}
-
-fn seats(numbers: &[u32]) -> BTreeSet<Seat> {
-    numbers.iter().copied().map(Seat::new).collect()
+    calm::play::<Trantor>(stakes, Duration::from_secs(4), vice)
 }
 
 #[test]
