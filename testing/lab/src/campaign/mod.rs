@@ -3,7 +3,7 @@
 //! | module       | what it holds                                                               |
 //! |--------------|-----------------------------------------------------------------------------|
 //! | `draw`       | what happens in an execution, drawn from its seed                             |
-//! | `vice`       | what Byzantine parties do; `forge`: wrong partials                            |
+//! | `vice`       | what Byzantine parties do; `forge`: wrong partials; `calm`: one vice alone, for tests |
 //! | `corrupt`    | what they do with their engine's messages; `trantor`, `dispel`: with those of these |
 //! | `execution`  | one execution from its beginning to its end                                   |
 //! | `arena`      | any engine with any function: `member`, one party; `account`, what must hold   |
