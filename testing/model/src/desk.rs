@@ -21,6 +21,11 @@ pub const HONEST: usize = 3;
 /// Votes that make a value final in one view, with that of the faulty party: 2f + 1.
 pub const T_FIN: usize = 3;
 
+/// How many honest parties are a quorum with the faulty one; one less for engines that take too few for one.
+pub(crate) const fn honest_quorum(is_small: bool) -> usize {
+    if is_small { T_FIN - 2 } else { T_FIN - 1 }
+}
+
 /// Slots are 1 to this.
 const SLOTS: usize = 6;
 

@@ -21,7 +21,7 @@ use std::fmt;
 use stateright::{Model, Property};
 
 use crate::chain;
-use crate::desk::{Call, Desk, HONEST, T_FIN, Terms, name};
+use crate::desk::{Call, Desk, HONEST, Terms, honest_quorum, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for rounds: of the bound, and synchronous ones.
@@ -110,7 +110,7 @@ impl Dispel {
     }
 
     fn quorum(&self, honest: usize) -> bool {
-        honest + 1 >= if self.bug == Some(Bug::SmallQuorum) { T_FIN - 1 } else { T_FIN }
+        honest >= honest_quorum(self.bug == Some(Bug::SmallQuorum))
     }
 
     /// The bits that are justified in a round.
@@ -145,7 +145,7 @@ impl Dispel {
         let enough = match self.bug {
             Some(Bug::VoteAlone) => true,
             Some(Bug::WeakProposals) => proposed > 0,
-            _ => proposed + 1 >= T_FIN,
+            _ => proposed >= honest_quorum(false),
         };
         let first = if bit == 1 { 1 } else { 2 };
         let rounds = if self.bug == Some(Bug::AnyRound) { self.rounds } else { first };

@@ -26,7 +26,7 @@ use std::fmt;
 use stateright::{Model, Property};
 
 use crate::chain::{self, TWINS, block, mark, parent};
-use crate::desk::{Call, Desk, HONEST, T_FIN, Terms, name};
+use crate::desk::{Call, Desk, HONEST, Terms, honest_quorum, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for rounds: genesis, those of the bound, and a synchronous one.
@@ -111,7 +111,7 @@ impl Jolteon {
     }
 
     fn honest_quorum(&self) -> usize {
-        if self.bug == Some(Bug::SmallQuorum) { T_FIN - 2 } else { T_FIN - 1 }
+        honest_quorum(self.bug == Some(Bug::SmallQuorum))
     }
 
     /// The block of a round that has a QC.

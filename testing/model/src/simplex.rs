@@ -19,7 +19,7 @@ use std::fmt;
 use stateright::{Model, Property};
 
 use crate::chain::{self, TWINS, block, mark, parent};
-use crate::desk::{Call, Desk, HONEST, T_FIN, Terms, name};
+use crate::desk::{Call, Desk, HONEST, Terms, honest_quorum, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for views: genesis, those of the bound, and a synchronous one.
@@ -98,7 +98,7 @@ impl Simplex {
     }
 
     fn quorum(&self, honest: usize) -> bool {
-        honest + 1 >= if self.bug == Some(Bug::SmallQuorum) { T_FIN - 1 } else { T_FIN }
+        honest >= honest_quorum(self.bug == Some(Bug::SmallQuorum))
     }
 
     fn notarized(&self, state: &State, view: u8) -> Option<u8> {

@@ -17,7 +17,7 @@ use std::hash::{Hash, Hasher};
 
 use stateright::{Model, Property};
 
-use crate::desk::{Call, Desk, HONEST, T_FIN, Terms, name};
+use crate::desk::{Call, Desk, HONEST, Terms, honest_quorum, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for rounds: of the bound, and three synchronous ones.
@@ -114,7 +114,7 @@ impl Tendermint {
     }
 
     fn quorum(&self, honest: usize) -> bool {
-        honest + 1 >= if self.bug == Some(Bug::SmallQuorum) { T_FIN - 1 } else { T_FIN }
+        honest >= honest_quorum(self.bug == Some(Bug::SmallQuorum))
     }
 
     fn polka(&self, state: &State, round: u8, value: u8) -> bool {

@@ -24,7 +24,7 @@ use std::fmt;
 use stateright::{Model, Property};
 
 use crate::chain;
-use crate::desk::{Call, Desk, HONEST, T_FIN, Terms, name};
+use crate::desk::{Call, Desk, HONEST, T_FIN, Terms, honest_quorum, name};
 use crate::properties::{self, Decision, Engine};
 
 /// Room for heights.
@@ -137,7 +137,7 @@ impl Trantor {
     }
 
     fn quorum(&self, honest: usize) -> bool {
-        honest + 1 >= if self.bug == Some(Bug::SmallQuorum) { T_FIN - 1 } else { T_FIN }
+        honest >= honest_quorum(self.bug == Some(Bug::SmallQuorum))
     }
 
     /// The value that is prepared in a view.
