@@ -54,6 +54,7 @@
 //! | [`proof`] | keys, roots, and proofs of rows and of transactions: with [`account`] all that a light client needs, without `std` and without the feature `store` |
 //! | [`account`] | accounts of transfers, and their rows |
 //! | (root) | [`StateStore`], the [`View`]s that executors read, [`Pending`] changes of a block; for other nodes [`BlockExport`], [`ProvenPlace`], [`BlockDelta`] and ranges of a state ([`View::range`]), and how such a state is restored ([`StateStore::begin_restore`]) |
+//! | (root) | [`SystemTransaction`], by which the chain itself writes a row with a block |
 //! | [`transfers`] | the executor of payments, and of payments that the slot's value decides |
 //! | `evm` | the executor of the Ethereum Virtual Machine, with the feature `evm` |
 //!
@@ -82,6 +83,8 @@ mod signatures;
 #[cfg(feature = "store")]
 mod store;
 #[cfg(feature = "store")]
+mod system;
+#[cfg(feature = "store")]
 pub mod transfers;
 #[cfg(feature = "store")]
 mod tree;
@@ -104,6 +107,8 @@ pub use crate::store::{
     BlockExport, Genesis, ProvenResult, SnapshotBlock, StateExecutor, StateStore, StoredBlock,
     StoredTransaction,
 };
+#[cfg(feature = "store")]
+pub use crate::system::{SystemTransaction, decoded_block};
 #[cfg(feature = "store")]
 pub use crate::tree::Changes;
 #[cfg(feature = "store")]

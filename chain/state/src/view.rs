@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use prefinal_execution::{BlockId, Header, Height, Roots};
+use prefinal_execution::{Block, BlockId, Header, Height, Roots, Transaction};
 
 use crate::error::StateError;
 use crate::node::{NodeId, NodePath, Row, TreeNode};
@@ -24,6 +24,7 @@ use crate::proof::{
     KeyRange, ListRoot, StateKey, StateProof, StateRange, StateRoot, TransactionResult,
 };
 use crate::store::{Shared, Snapshot};
+use crate::system::SystemTransaction;
 use crate::tree::{self, Changes, NodeSource, TreeUpdate};
 use crate::walk::{self, RangeLimits};
 
@@ -207,6 +208,7 @@ pub struct Pending {
     step: u8,
     changes: Changes,
     tree: TreeUpdate,
+    system: Option<SystemTransaction>,
 }
 
 impl Pending {
@@ -220,7 +222,19 @@ impl Pending {
             step: 0,
             changes: Changes::new(),
             tree: TreeUpdate::default(),
+            system: None,
         }
+    }
+
+    /// As [`new`](Self::new), for executors: with the row that the block's system transaction writes, and its result.
+    ///
+    /// # Errors
+    /// If the block has a system transaction that is none.
+    pub fn of<T: Transaction>(parent: &View, block: &Block<T>) -> Result<Self, StateError> {
+        let unreadable = || StateError::damaged("a system transaction that cannot be read");
+        let system = block.system_transaction().map(SystemTransaction::from_bytes);
+        let system = system.map(|one| one.ok_or_else(unreadable)).transpose()?;
+        Ok(Self { system, ..Self::new(parent, &block.header) })
     }
 
     /// The value of a row, with all changes so far.
@@ -239,7 +253,10 @@ impl Pending {
     ///
     /// # Errors
     /// If the store cannot be read, or if this is the third call.
-    pub fn apply(&mut self, changes: Changes) -> Result<(), StateError> {
+    pub fn apply(&mut self, mut changes: Changes) -> Result<(), StateError> {
+        // With the head, for each further step of the tree would cost its hashes again.
+        let system = self.system.as_ref().filter(|_| self.step == 0);
+        changes.extend(system.map(|one| (one.key, Some(one.row.clone()))));
         let (mut put, mut removed) = (BTreeMap::new(), Vec::new());
         for (key, row) in &changes {
             match row {
@@ -290,15 +307,16 @@ impl Pending {
     }
 
     /// The block's roots, its state and what a store needs of it. `results` are in the order of the block's
-    /// transactions.
+    /// transactions, without that of a system transaction that [`of`](Self::of) has read.
     ///
     /// # Errors
     /// If the store cannot be read.
     pub fn finish(
         self,
         header: &Header,
-        results: Vec<TransactionResult>,
+        mut results: Vec<TransactionResult>,
     ) -> Result<Finished, StateError> {
+        results.extend(self.system.as_ref().map(SystemTransaction::result));
         let state = self.expect(&self.root)?.hash();
         let items = place::items(header, &results);
         let roots = Roots { state, receipts: *ListRoot::of(&items).as_bytes() };

@@ -15,7 +15,7 @@ use prefinal_execution::{Block, Executor, Header, Randomness, Roots};
 use prefinal_light::{BeaconVerifier, EpochEnding};
 use prefinal_protocol::EpochId;
 use prefinal_state::proof::{StateRoot, VerifiedRange};
-use prefinal_state::{BlockDelta, SnapshotBlock, StoredTransaction};
+use prefinal_state::{BlockDelta, SnapshotBlock, StoredTransaction, decoded_block};
 
 use crate::config::Replay;
 use crate::fault::Fault;
@@ -227,9 +227,7 @@ impl<T: Trust, N: BlockNames> Rules<T, N> {
             return Err(Fault::Name);
         }
         self.certified(&header, &roots, &attestation)?;
-        let decoded = transactions.iter().map(|bytes| X::Transaction::from_bytes(bytes));
-        let decoded: Option<Vec<X::Transaction>> = decoded.collect();
-        let block = Block::new(header, decoded.ok_or(Fault::Transaction)?);
+        let block = decoded_block(header, &transactions).ok_or(Fault::Transaction)?;
         let value = self.randomness(&block, &mut attestation)?;
         let is_needed = self.replay == Replay::Execute && block.has_tail() && self.beacon.is_some();
         if is_needed && value.is_none() {

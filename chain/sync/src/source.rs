@@ -1,13 +1,13 @@
 //! Where a server reads what it is asked for.
 use std::collections::BTreeMap;
 
-use prefinal_execution::{Height, Part, StateCertificate, Store, Transaction};
+use prefinal_execution::{Height, StateCertificate, Store};
 use prefinal_light::EpochEnding;
 use prefinal_protocol::EpochId;
 use prefinal_state::proof::{KeyRange, StateRange};
 use prefinal_state::{
     BlockDelta, BlockExport, RangeLimits, SnapshotBlock, StateError, StateExecutor, StateStore,
-    StoredTransaction,
+    decoded_block,
 };
 
 use crate::trust::Attestation;
@@ -112,10 +112,8 @@ where
     }
 
     fn is_executable(&self, block: &SourceBlock<Self>) -> bool {
-        let reads = |bytes: &Vec<u8>| {
-            X::Transaction::from_bytes(bytes).is_none_or(|one| one.part() == Part::Tail)
-        };
-        block.certificate.randomness.is_some() || !block.transactions.iter().any(reads)
+        let decoded = || decoded_block::<X::Transaction>(block.header, &block.transactions);
+        block.certificate.randomness.is_some() || decoded().is_some_and(|block| !block.has_tail())
     }
 
     fn delta(&self, height: Height) -> Result<Option<BlockDelta>, StateError> {

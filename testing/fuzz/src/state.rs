@@ -1,6 +1,7 @@
 //! Whatever a client, a full node or a file of the state holds: a typed error, or something with this one
 //! encoding. The first byte says which decoder gets the rest.
 use prefinal_execution::{Header, Record};
+use prefinal_state::SystemTransaction;
 use prefinal_state::evm::{EvmReceipt, SignedEnvelope};
 use prefinal_state::proof::{ListProof, ListRoot, ProofError, StateKey, StateProof, StateRoot};
 use prefinal_state::transfers::{Receipt, SignedTransfer};
@@ -13,6 +14,10 @@ pub(crate) fn run(data: &[u8]) {
         0 => {
             if let Ok(transfer) = SignedTransfer::decode(bytes) {
                 assert_eq!(transfer.bytes().as_slice(), bytes);
+            }
+            if let Some(system) = SystemTransaction::from_bytes(bytes) {
+                assert_eq!(system.to_bytes(), bytes);
+                assert!(SignedTransfer::decode(bytes).is_err());
             }
         }
         1 => {

@@ -400,7 +400,7 @@ impl Executor for Evm {
         let claims: Vec<Claim> =
             block.transactions().iter().map(|one| one.claim(self.rules.chain)).collect();
         let mut draft = EvmDraft {
-            pending: Pending::new(parent, &block.header),
+            pending: Pending::of(parent, block)?,
             verdicts: signatures::verify(&claims),
             receipts: BTreeMap::new(),
             gas_left: self.rules.block_gas,

@@ -15,11 +15,12 @@ use redb::{Builder, Database, ReadableDatabase, ReadableTable};
 use super::shared::Tip;
 use super::{
     BLOCKS, FORKS, GENESIS, MARKS, Mark, NODES, Place, RESULTS, STALE, Shared, StateExecutor,
-    StateStore, StoredTransaction, TRANSACTIONS, Written, restore, rows,
+    StateStore, TRANSACTIONS, Written, restore, rows,
 };
 use crate::error::StateError;
 use crate::node::{NodeId, NodePath, Row, TreeNode};
 use crate::proof::{ListRoot, StateKey, sha256};
+use crate::system::decoded_block;
 use crate::tree::{self, NodeSource};
 use crate::view::{Layer, View};
 
@@ -181,13 +182,9 @@ where
             };
             let view = parent.child(Arc::clone(&block.layer))?;
             views.insert(header.id, view.clone());
-            let transactions = self.transactions(block.place())?;
             let roots = block.layer.roots;
-            optimistic.push(OptimisticBlock {
-                block: Block::new(header, transactions),
-                roots,
-                view,
-            });
+            let block = self.decoded(header, block.place())?;
+            optimistic.push(OptimisticBlock { block, roots, view });
         }
         for header in lost.iter().rev() {
             self.remove(header)?;
@@ -214,11 +211,10 @@ where
         }
     }
 
-    fn transactions(&self, place: Place) -> Result<Vec<X::Transaction>, StateError> {
+    fn decoded(&self, header: Header, place: Place) -> Result<Block<X::Transaction>, StateError> {
         let damaged = || StateError::damaged("transactions that cannot be read");
         let encoded = rows::transactions(&self.shared.database, place)?.ok_or_else(damaged)?;
-        let decoded = encoded.iter().map(|bytes| X::Transaction::from_bytes(bytes));
-        decoded.collect::<Option<Vec<_>>>().ok_or_else(damaged)
+        decoded_block(header, &encoded).ok_or_else(damaged)
     }
 }
 

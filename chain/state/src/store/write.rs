@@ -6,9 +6,10 @@ use prefinal_execution::{Block, BlockId, Committed, Header, Height, StateCertifi
 use redb::WriteTransaction;
 
 use super::shared::Tip;
-use super::{Mark, StateExecutor, StateStore, StoredTransaction, Written, rows};
+use super::{Mark, StateExecutor, StateStore, Written, rows};
 use crate::error::StateError;
 use crate::node::{Fork, NodeId};
+use crate::system;
 use crate::view::{Delta, Layer};
 
 impl<X, C> StateStore<X, C>
@@ -49,8 +50,7 @@ where
             _ => {}
         }
         let written = Written { fork: self.free_fork(&header, &tip)?, layer: Arc::clone(&delta.0) };
-        let transactions: Vec<Vec<u8>> =
-            block.transactions().iter().map(StoredTransaction::to_bytes).collect();
+        let transactions = system::encoded(block);
         let mark = match certificate {
             Some(certificate) => Mark::Committed { block: header.id, certificate },
             None => Mark::Optimistic(header.id),

@@ -160,7 +160,7 @@ impl Executor for Transfers {
         let claims: Vec<Claim> =
             block.transactions().iter().map(|one| one.claim(self.chain)).collect();
         let mut draft = TransferDraft {
-            pending: Pending::new(parent, &block.header),
+            pending: Pending::of(parent, block)?,
             verdicts: signatures::verify(&claims),
             receipts: BTreeMap::new(),
         };

@@ -18,5 +18,6 @@ mod proofs;
 mod ranges;
 mod restore;
 mod store;
+mod system;
 mod transfers;
 mod tree;
