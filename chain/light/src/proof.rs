@@ -16,7 +16,7 @@ use crate::epoch::EpochEnding;
 pub struct StakeProof {
     /// The chain of the block.
     pub chain: ChainId,
-    /// From the verifier's epoch to that of the block, one for each epoch between them.
+    /// From the verifier's epoch, or an earlier one, to that of the block: one for each epoch between them.
     pub endings: Vec<EpochEnding>,
     /// The block, with the certificate of its committee.
     pub block: CertifiedBlock<Certificate<MinSig>>,

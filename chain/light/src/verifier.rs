@@ -167,7 +167,8 @@ impl StakeVerifier {
     }
 
     /// Verifies a whole proof: advances over its endings, verifies its block, and each of its claims. The claims
-    /// may be believed then.
+    /// may be believed then. Endings of epochs before its own are not looked at, so that one proof, from the first
+    /// epoch on, serves clients in any epoch.
     ///
     /// # Errors
     /// [`LightProofError`] says what is wrong. Nothing changes then.
@@ -177,6 +178,9 @@ impl StakeVerifier {
         }
         let mut ahead = self.clone();
         for (at, ending) in proof.endings.iter().enumerate() {
+            if ending.block.epoch < ahead.epoch {
+                continue;
+            }
             ahead.advance(ending).map_err(|error| LightProofError::Ending { at, error })?;
         }
         let block = ahead.verify(&proof.block)?;

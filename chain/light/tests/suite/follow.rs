@@ -62,6 +62,11 @@ fn a_client_follows_committees_that_change() {
     let mut client = StakeVerifier::new(&genesis, &members).unwrap();
     assert_eq!(client.verify_proof(&proof).unwrap(), block);
     assert_eq!(client.waypoint(), chain.waypoint());
+    // It serves who is ahead of its endings as well, if what is certified holds.
+    assert_eq!(client.verify_proof(&proof).unwrap(), block);
+    let mut forged = proof;
+    forged.block.roots.state[0] ^= 1;
+    client.verify_proof(&forged).unwrap_err();
     // A later proof goes on from here.
     let ending = chain.turn();
     chain.transfers(Vec::new());
