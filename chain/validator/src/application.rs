@@ -6,6 +6,7 @@
 //! are made on the chain. [`PipelineHost`](crate::execution::PipelineHost) executes the blocks.
 use std::convert::Infallible;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use ::prefinal_beacon::stack::Channels;
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -15,10 +16,11 @@ use prefinal_engine::Block;
 use prefinal_protocol::{Instant, Slot, Value, View};
 
 use crate::extra::ExtraChannels;
+use crate::setup::Setup;
 
 /// What happens to an application.
 pub enum Input<A: ChainApplication> {
-    /// A block was proposed; see [`prefinal_engine::Effect::Proposed`].
+    /// A block was proposed for a slot that is known to be of an epoch that was told; see [`prefinal_engine::Effect::Proposed`].
     Proposed {
         /// The slot that it is proposed for.
         slot: Slot,
@@ -36,19 +38,30 @@ pub enum Input<A: ChainApplication> {
         /// The value that names the block.
         value: Value,
     },
-    /// A slot is final with this block. After a restart blocks may come again; those are not whole any more.
+    /// A slot is final with this block, and known to be of an epoch that was told. After a restart blocks may come
+    /// again; those may not be whole any more.
     Ordered {
         /// The slot of the block.
         slot: Slot,
         /// The block with all its transactions.
         block: Block,
     },
-    /// The first epoch's keys are here, and with them the first slot in which channels have outputs. After a
-    /// restart this comes again.
+    /// The keys of an epoch are here, and its channels have begun. After a restart this comes again, for each epoch.
     Began {
-        /// The first slot that channels have outputs in.
+        /// The epoch of the keys.
+        epoch: EpochId,
+        /// The first slot of the epoch that channels have outputs in.
         first: Slot,
     },
+    /// Another committee follows. This comes before anything of its slots does, and again after a restart.
+    Follows {
+        /// The committee, and its epoch.
+        setup: Arc<Setup>,
+        /// The first slot of the epoch.
+        first: Slot,
+    },
+    /// How far this party has judged what blocks say of the next committee.
+    Judged(Judged),
     /// The value of a final slot, as 32 random bytes.
     Value {
         /// The slot that the value belongs to.
@@ -60,6 +73,23 @@ pub enum Input<A: ChainApplication> {
     Beside(<A::Channels as Channels>::Effect),
     /// A job has ended.
     Checked(A::Verdict),
+}
+
+/// How far a party has judged what blocks say of the next committee. Neither slot ever goes back, except that a new
+/// process begins from the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// No block before this slot decides where an epoch begins that was not told as [`Input::Follows`].
+    pub undecided: Slot,
+    /// No slot before this one is of an epoch that was not told.
+    pub limit: Slot,
+}
+
+impl Judged {
+    /// No committee ever follows.
+    pub const ALL: Self = Self { undecided: Slot::new(u64::MAX), limit: Slot::new(u64::MAX) };
+    /// Nothing is judged.
+    pub const NOTHING: Self = Self { undecided: Slot::new(0), limit: Slot::new(0) };
 }
 
 /// What an application wants done, except for its records.

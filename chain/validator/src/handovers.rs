@@ -166,18 +166,29 @@ impl<S: KeyedScheme> Handovers<S> {
         if let Some(boundary) = self.boundary() {
             return Some(boundary);
         }
-        let next = self.last.next();
         let limit = match &self.next {
-            // The next block may name a committee, and the block behind it may hold all its dealings.
-            None => next.next().after(self.current.setup.lead),
-            Some(Next { setup, keygen: None, waiting }) => {
-                waiting.first().map_or(next, |(slot, _)| *slot).after(setup.lead)
-            }
-            Some(Next { keygen: Some(keygen), .. }) => bound(keygen, next),
+            Some(Next { keygen: Some(keygen), .. }) => bound(keygen, self.last.next()),
+            Some(Next { setup, .. }) => self.undecided().after(setup.lead),
+            None => self.undecided().after(self.current.setup.lead),
         };
         // The dealings or keys that complete the current epoch's keys may still have to be ordered.
-        let own = self.first().unwrap_or_else(|| bound(&self.current.keygen, next));
+        let own = self.first().unwrap_or_else(|| bound(&self.current.keygen, self.last.next()));
         Some(limit.max(own.next()))
+    }
+
+    /// The first slot whose block may still turn out to decide where the next epoch begins, as far as this party has
+    /// judged, as long as [`boundary`](Self::boundary) is not known.
+    #[must_use]
+    pub fn undecided(&self) -> Slot {
+        let next = self.last.next();
+        match &self.next {
+            // The next block may name a committee, and the block behind it may hold all its dealings.
+            None => next.next(),
+            Some(Next { keygen: None, waiting, .. }) => {
+                waiting.first().map_or(next, |(slot, _)| *slot)
+            }
+            Some(Next { keygen: Some(keygen), .. }) => Slot::new(keygen.undecided(next.get())),
+        }
     }
 
     /// The current epoch's key, once it is fixed.

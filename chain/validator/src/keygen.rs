@@ -341,14 +341,21 @@ impl<S: KeyedScheme> Keygen<S> {
     pub fn boundary(&self, next: u64) -> Boundary {
         let lead = self.setup.lead;
         let known = self.complete.as_ref().and_then(|complete| complete.first_slot(lead));
-        if let Some(first) = known {
-            return Boundary::At(first);
-        }
+        known.map_or_else(
+            || Boundary::NotBefore(self.undecided(next).saturating_add(lead)),
+            Boundary::At,
+        )
+    }
+
+    /// The first slot whose block may still turn out to make the keys suffice, as long as none is known to. `next`
+    /// is the first slot that was not ordered yet.
+    #[must_use]
+    pub fn undecided(&self, next: u64) -> u64 {
         let keys = self.judging.first().or(self.waiting.front());
         let dealings = self.dealings.unjudged();
         let open = dealings.into_iter().chain(keys.map(|(position, _)| *position));
         let open = open.chain(self.is_fixing().then_some(self.fixed_at)).min();
-        Boundary::NotBefore(open.map_or(next, round).saturating_add(lead))
+        open.map_or(next, round)
     }
 
     /// Whether the dealings suffice and the key is being computed.

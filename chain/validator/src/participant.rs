@@ -242,6 +242,19 @@ impl<S: KeyedScheme, L: ExtraChannels> Participant<S, L> {
         self.handovers.limit()
     }
 
+    /// The next committee and its first slot, once both are known.
+    #[must_use]
+    pub fn following(&self) -> Option<(Arc<Setup>, Slot)> {
+        self.handovers.following()
+    }
+
+    /// The first slot whose block may still turn out to decide where the next epoch begins, as far as this party has
+    /// judged, as long as [`following`](Self::following) is not known.
+    #[must_use]
+    pub fn undecided(&self) -> Slot {
+        self.handovers.undecided()
+    }
+
     /// The set-up whose committee decides this slot, the next one or an earlier one of this epoch. `None` as long
     /// as blocks that are being judged may still hand the slot to another committee.
     #[must_use]

@@ -9,7 +9,7 @@ use prefinal_crypto_core::context::EpochId;
 use prefinal_engine::{Block, Engine, PastVotes};
 use prefinal_protocol::{Instant, Machine, Recipient};
 
-use crate::application::{self, ChainApplication};
+use crate::application::{self, ChainApplication, Judged};
 use crate::early;
 use crate::engines::Engines;
 use crate::event::{Event, HaltError, StartError};
@@ -35,6 +35,8 @@ pub struct Validator<S: KeyedScheme, E: Engine, A: ChainApplication = ()> {
     ahead: BTreeSet<Party>,
     /// Transactions that no engine has ordered yet, with the epoch that they are for.
     submitted: Vec<(EpochId, Vec<u8>)>,
+    /// What the application was told of committees: the newest one's epoch, and what is judged.
+    told: (EpochId, Judged),
     halted: bool,
     outputs: VecDeque<Output<S, E, A>>,
 }
@@ -98,6 +100,7 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
             left: BTreeSet::new(),
             ahead: BTreeSet::new(),
             submitted: Vec::new(),
+            told: (setup.context.epoch, Judged::NOTHING),
             halted: false,
             outputs: VecDeque::new(),
             identity,
@@ -163,12 +166,45 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
 
     /// Does what the participant wants done.
     fn follow(&mut self, now: Instant) {
-        while !self.halted
-            && let Some(output) = self.participant.poll()
-        {
-            self.take_output(now, output);
+        loop {
+            while !self.halted
+                && let Some(output) = self.participant.poll()
+            {
+                self.take_output(now, output);
+            }
+            if self.halted || !self.tell_judged(now) {
+                break;
+            }
         }
         self.engines.set_limit(self.participant.limit());
+    }
+
+    /// Tells the application what has become known of committees. Whether that was anything.
+    fn tell_judged(&mut self, now: Instant) -> bool {
+        let following = self.participant.following();
+        let judged = match (self.participant.limit(), &following) {
+            (None, _) => Judged::ALL,
+            (Some(limit), Some(_)) => Judged { undecided: limit, limit },
+            (Some(limit), None) => Judged { undecided: self.participant.undecided(), limit },
+        };
+        if let Some((setup, first)) = following {
+            self.tell_follows(now, &setup, first);
+        }
+        let (_, told) = self.told;
+        if judged == told {
+            return false;
+        }
+        self.told.1 = judged;
+        self.apply(now, application::Input::Judged(judged));
+        true
+    }
+
+    fn tell_follows(&mut self, now: Instant, setup: &Arc<Setup>, first: Slot) {
+        if setup.context.epoch > self.told.0 {
+            self.told.0 = setup.context.epoch;
+            let setup = Arc::clone(setup);
+            self.apply(now, application::Input::Follows { setup, first });
+        }
     }
 
     /// Tells the application, and does at once what it wants done.
@@ -194,8 +230,8 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
     /// Tells the application what the beacon says of slots.
     fn apply_event(&mut self, now: Instant, event: &Event<S>) {
         match event {
-            Event::Ready { first_slot, .. } => {
-                self.apply(now, application::Input::Began { first: *first_slot });
+            Event::Ready { epoch, first_slot, .. } => {
+                self.apply(now, application::Input::Began { epoch: *epoch, first: *first_slot });
             }
             Event::Revealed(reveal) => {
                 let value = S::randomness(&reveal.output);
@@ -212,11 +248,14 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
         };
         match effect {
             participant::Effect::Prepare { setup, first } => self.prepare(now, &setup, first),
-            participant::Effect::Enter { setup, first } => self.enter(now, &setup, first),
+            participant::Effect::Enter { setup, first } => {
+                self.tell_follows(now, &setup, first);
+                self.enter(now, &setup, first);
+            }
             participant::Effect::Submit { epoch, transaction } => {
                 self.submit(now, epoch, transaction);
             }
-            participant::Effect::Ordered { slot, block } => self.ordered(slot, block),
+            participant::Effect::Ordered { slot, block } => self.ordered(now, slot, block),
             participant::Effect::Send { to, envelope } => self.send(to, envelope),
             participant::Effect::Run(job) => self.effect(Effect::Run(Job::Participant(job))),
             // A validator has no archive; peers ask the next one.
@@ -274,12 +313,20 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
         }
     }
 
-    fn ordered(&mut self, slot: Slot, block: Option<Block>) {
+    fn ordered(&mut self, now: Instant, slot: Slot, block: Option<Block>) {
         let ordered = block.as_ref().map_or(&[][..], |block| &block.transactions);
         self.submitted.retain(|(_, own)| ordered.iter().all(|one| **own != **one));
         if self.participant.limit().is_some() {
+            if let Some(block) = block.clone() {
+                self.apply(now, application::Input::Ordered { slot, block });
+            }
             self.catch_up.ordered(slot, block);
         }
+    }
+
+    /// Whether a committee that is not known yet may decide this slot.
+    fn is_beyond(&self, slot: Slot) -> bool {
+        self.participant.limit().is_some_and(|limit| slot >= limit)
     }
 
     fn take_engine_output(
@@ -298,10 +345,14 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
             }
             prefinal_engine::Effect::Run(job) => self.effect(Effect::Run(Job::Engine(epoch, job))),
             prefinal_engine::Effect::Proposed { slot, parent, block } => {
-                self.apply(now, application::Input::Proposed { slot, parent, block });
+                if !self.is_beyond(slot) {
+                    self.apply(now, application::Input::Proposed { slot, parent, block });
+                }
             }
             prefinal_engine::Effect::Prefinalized { slot, view, value } => {
-                self.apply(now, application::Input::Prefinalized { slot, view, value });
+                if !self.is_beyond(slot) {
+                    self.apply(now, application::Input::Prefinalized { slot, view, value });
+                }
                 self.follow(now);
                 let input = participant::Input::Prefinalized { slot, view, value };
                 self.participant.handle(now, input);
@@ -326,7 +377,9 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
     /// Ignores what the engine of a finished epoch finalizes behind the end of that epoch.
     fn finalized(&mut self, now: Instant, epoch: EpochId, slot: Slot, block: Option<Block>) {
         if epoch == self.engines.current() || slot <= self.participant.last() {
-            if let Some(block) = block.clone() {
+            // Where committees follow, the slot may be another epoch's: the participant says when it is not.
+            let block_now = block.as_ref().filter(|_| self.participant.limit().is_none());
+            if let Some(block) = block_now.cloned() {
                 self.apply(now, application::Input::Ordered { slot, block });
             }
             self.participant.handle(now, participant::Input::Finalized { slot, block });

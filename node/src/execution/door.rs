@@ -13,18 +13,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use prefinal_crypto_core::access::Party;
-use prefinal_crypto_core::context::Context;
 use prefinal_execution::{Height, Store};
 use prefinal_lab::Failure;
 use prefinal_light::Claim;
-use prefinal_protocol::Instant;
+use prefinal_protocol::{ChainId, Instant};
 use prefinal_state::{ProvenResult, StateError};
 use prefinal_validator::execution::marked;
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::executor::NamedExecutor;
-use super::proofs;
+use super::proofs::{Prover, certified};
 use super::store::{AttestedStates, AttestedStore, lock};
 use crate::http::transactions::Ledger;
 use crate::party::Time;
@@ -121,7 +120,7 @@ struct Parties {
 
 /// The door of a devnet that executes its blocks.
 pub struct Door<X: NamedExecutor> {
-    context: Context,
+    prover: Prover,
     executor: Arc<X>,
     store: Arc<Mutex<AttestedStore<X>>>,
     parties: OnceLock<Parties>,
@@ -139,13 +138,13 @@ impl<X: NamedExecutor> Door<X> {
     /// # Errors
     /// If the store cannot be read.
     pub fn new(
-        context: Context,
+        prover: Prover,
         executor: Arc<X>,
         store: Arc<Mutex<AttestedStore<X>>>,
     ) -> Result<Self, Failure> {
         let committed = lock(&store).committed().map_err(Failure::bad_input)?;
         Ok(Self {
-            context,
+            prover,
             executor,
             store,
             parties: OnceLock::new(),
@@ -161,8 +160,8 @@ impl<X: NamedExecutor> Door<X> {
         drop(self.parties.set(Parties { time, links }));
     }
 
-    pub(super) const fn context(&self) -> &Context {
-        &self.context
+    pub(super) const fn chain(&self) -> ChainId {
+        self.prover.chain
     }
 
     pub(super) fn parties(&self) -> usize {
@@ -271,14 +270,14 @@ impl<X: NamedExecutor> Door<X> {
             return Ok(None);
         }
         let Place { height, position } = place;
-        let Some(certified) = proofs::certified(states, height)? else { return Ok(None) };
+        let Some(certified) = certified(states, height)? else { return Ok(None) };
         let Some(ProvenResult { result, proof }) = states.result(height, position)? else {
             return Ok(None);
         };
         let slot = certified.slot.get();
         let outcome = X::outcome(&result.receipt);
         let claim = Claim::Transaction { result, proof };
-        let proof = proofs::proof(self.context.chain, certified, claim);
+        let Some(proof) = self.prover.prove(certified, claim) else { return Ok(None) };
         Ok(Some(json!({
             "id": hex::encode(id),
             "status": "committed",
@@ -312,7 +311,7 @@ impl<X: NamedExecutor> Ledger for Door<X> {
 
     fn account(&self, name: &[u8]) -> Result<Option<Json>, StateError> {
         let store = lock(&self.store);
-        proofs::account((*store).borrow(), self.context.chain, name)
+        self.prover.account((*store).borrow(), name)
     }
 }
 
@@ -320,13 +319,13 @@ impl<X: NamedExecutor> Ledger for Door<X> {
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use prefinal_execution::Committed;
-    use prefinal_protocol::{ChainId, EpochId};
     use prefinal_state::transfers::{SignedTransfer, Transfers};
     use prefinal_state::{Genesis, StoredTransaction};
     use std::time::Duration;
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
     use tokio::time::Instant as Clock;
 
+    use super::super::endings::Endings;
     use super::super::executor::{Accounts, Order};
     use super::*;
 
@@ -344,13 +343,12 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let accounts = Accounts::new(1, None);
             let rows = <Transfers as NamedExecutor>::genesis(&accounts).unwrap();
-            let context = Context { chain: CHAIN, epoch: EpochId::new(0) };
+            let prover = Prover { chain: CHAIN, endings: Endings::default() };
             let file = folder.path().join("state");
-            let store =
-                AttestedStore::open(&file, &Genesis::of(rows), context.epoch, Arc::default());
+            let store = AttestedStore::open(&file, &Genesis::of(rows), Arc::default());
             let executor = Arc::new(Transfers::new(CHAIN));
             let mut door =
-                Door::new(context, executor, Arc::new(Mutex::new(store.unwrap()))).unwrap();
+                Door::new(prover, executor, Arc::new(Mutex::new(store.unwrap()))).unwrap();
             door.most = most;
             let (links, parties) = (0..2).map(|_| unbounded_channel()).unzip();
             let time = Time { started: Clock::now(), before: Duration::ZERO };

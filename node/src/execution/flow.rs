@@ -97,6 +97,7 @@ impl<X: NamedExecutor> Flow<X> {
                 self.stages(height, by).certified.get_or_insert(at);
             }
             BlockEvent::Committed(committed) => return self.committed(by, at, committed),
+            BlockEvent::Follows { .. } => {}
             BlockEvent::Accused { party, fault } => {
                 let why = format!("{by} accuses {party}: {fault}");
                 return Err(Failure::Disagreement(why));

@@ -1,18 +1,18 @@
 //! What nodes that follow the chain are given: answers of [`prefinal_sync`], and how the chain begins.
 use std::borrow::Borrow;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::bls::min_sig::PublicKey;
 use prefinal_execution::Height;
-use prefinal_light::{BeaconVerifier, Binding, EpochEnding};
-use prefinal_protocol::{EpochId, Slot};
+use prefinal_light::{BeaconVerifier, Binding};
+use prefinal_protocol::Slot;
 use prefinal_state::proof::StateRow;
 use prefinal_state::{Genesis, SnapshotBlock};
 use prefinal_sync::{ServeError, Server, ServerLimits, Source, StoreSource};
 
+use super::endings::Endings;
 use super::executor::NamedExecutor;
 use super::store::{Attested, AttestedStates, lock};
 use crate::http::sync::{Librarian, SyncError};
@@ -58,7 +58,7 @@ impl BeaconKey {
 pub struct Library<X, S> {
     store: Arc<Mutex<S>>,
     server: Mutex<Server>,
-    endings: Mutex<BTreeMap<EpochId, EpochEnding>>,
+    endings: Endings,
     hops: AtomicU8,
     beginning: OnceLock<Vec<u8>>,
     genesis: Option<(Genesis, OnceLock<BeaconKey>)>,
@@ -67,21 +67,21 @@ pub struct Library<X, S> {
 
 impl<X: NamedExecutor, S: Borrow<AttestedStates<X>>> Library<X, S> {
     /// The library of a party, whose chain begins with this genesis.
-    pub fn of_party(store: Arc<Mutex<S>>, genesis: Genesis) -> Self {
-        Self::new(store, OnceLock::new(), Some((genesis, OnceLock::new())))
+    pub fn of_party(store: Arc<Mutex<S>>, genesis: Genesis, endings: Endings) -> Self {
+        Self::new((store, endings), OnceLock::new(), Some((genesis, OnceLock::new())))
     }
 
     /// The library of a node that follows. It was told how the chain begins, and has verified it.
-    pub fn of_follower(store: Arc<Mutex<S>>, beginning: &Beginning) -> Self {
+    pub fn of_follower(store: Arc<Mutex<S>>, beginning: &Beginning, endings: Endings) -> Self {
         // Writing to memory does not fail.
         let told = OnceLock::from(borsh::to_vec(beginning).unwrap_or_default());
-        let library = Self::new(store, told, None);
+        let library = Self::new((store, endings), told, None);
         library.set_hops(1);
         library
     }
 
     fn new(
-        store: Arc<Mutex<S>>,
+        (store, endings): (Arc<Mutex<S>>, Endings),
         beginning: OnceLock<Vec<u8>>,
         genesis: Option<(Genesis, OnceLock<BeaconKey>)>,
     ) -> Self {
@@ -89,7 +89,7 @@ impl<X: NamedExecutor, S: Borrow<AttestedStates<X>>> Library<X, S> {
         Self {
             store,
             server: Mutex::new(Server::new(limits)),
-            endings: Mutex::default(),
+            endings,
             hops: AtomicU8::new(0),
             beginning,
             genesis,
@@ -110,16 +110,13 @@ impl<X: NamedExecutor, S: Borrow<AttestedStates<X>>> Library<X, S> {
         self.hops.store(hops, Ordering::Relaxed);
     }
 
-    /// What leads from one epoch to the next.
-    pub fn add_ending(&self, ending: EpochEnding) {
-        lock(&self.endings).insert(ending.block.epoch, ending);
-    }
-
     fn with_source<T>(&self, read: impl FnOnce(StoreSource<'_, AttestedStates<X>>) -> T) -> T {
-        let (store, endings) = (lock(&self.store), lock(&self.endings));
+        let store = lock(&self.store);
         let hops = self.hops.load(Ordering::Relaxed);
         let states: &AttestedStates<X> = (*store).borrow();
-        read(StoreSource { store: states, endings: &endings, snapshot_every: SNAPSHOT_EVERY, hops })
+        let snapshot_every = SNAPSHOT_EVERY;
+        self.endings
+            .read(|endings| read(StoreSource { store: states, endings, snapshot_every, hops }))
     }
 }
 

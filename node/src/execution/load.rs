@@ -65,7 +65,7 @@ fn one<X: NamedExecutor>(
     let known = nonces.get(account).copied().flatten();
     let read = || X::nonce(accounts, account, &door.view().ok()?).ok();
     let nonce = known.or_else(read).ok_or(Left)?;
-    let order = Order { chain: door.context().chain, account, nonce, height: door.height() };
+    let order = Order { chain: door.chain(), account, nonce, height: door.height() };
     let transaction = X::make(accounts, order).ok_or(Left)?;
     let party = account.checked_rem(door.parties()).and_then(|party| u32::try_from(party).ok());
     let party = Party::new(party.ok_or(Left)?);

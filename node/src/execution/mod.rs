@@ -11,6 +11,7 @@
 //! | `executor` | what the devnet needs to know of an executor; `evm`: the EVM    |
 //! | `door`     | takes transactions, says what became of them                    |
 //! | `library`  | what nodes are given that follow the chain                      |
+//! | `endings`  | how light clients are led from one committee to the next        |
 //! | `load`     | submits transactions at a rate                                  |
 //! | `proofs`   | what is said of states, with what shows it                      |
 //! | `store`    | states, and what shows each block to others                     |
@@ -18,6 +19,7 @@
 //!
 //! Each party has its state in a file: in the folder of `--journal`, else in one that is gone after the run.
 mod door;
+mod endings;
 #[cfg(feature = "evm")]
 mod evm;
 mod executor;
@@ -27,6 +29,7 @@ mod load;
 mod proofs;
 mod store;
 
+use std::borrow::Borrow;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -44,17 +47,21 @@ use prefinal_protocol::{Instant, Slot};
 use prefinal_registry::light;
 use prefinal_state::Genesis;
 use prefinal_validator::ChainApplication;
-use prefinal_validator::execution::{BlockEvent, PastBlocks, PipelineHost, Record, Workers};
+use prefinal_validator::execution::{
+    BlockCodec, BlockEvent, PastBlocks, PipelineHost, Record, Workers,
+};
 use prefinal_validator::setup::Setup;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedSender;
 
 pub use self::door::{Door, SubmitError};
+pub use self::endings::Endings;
+use self::endings::{Announcements, announce};
 pub use self::executor::{Accounts, NamedExecutor};
 use self::flow::Flow;
 pub use self::library::{BeaconKey, Beginning, Library};
-pub use self::proofs::account;
+pub use self::proofs::Prover;
 pub(crate) use self::store::lock;
 pub use self::store::{Attested, AttestedStates, AttestedStore, SlotValues, states};
 use crate::http::{sync, transactions};
@@ -65,7 +72,7 @@ use crate::party::Time;
 pub struct ExecuteOptions {
     /// Execute the blocks, certify the states that they leave, and keep them in files; with --http take and
     /// show transactions
-    #[arg(long, value_name = "WHAT", conflicts_with = "epochs")]
+    #[arg(long, value_name = "WHAT")]
     pub execute: Option<ExecutorName>,
     /// Submit so many transactions a second
     #[arg(long, value_name = "TPS", requires = "execute")]
@@ -189,6 +196,7 @@ pub struct ExecutedChain<X: NamedExecutor> {
     library: Arc<Library<X, PartyStore<X>>>,
     values: Arc<SlotValues>,
     flow: Flow<X>,
+    announcements: Announcements,
     load: Option<NonZeroU32>,
     accounts: Arc<Accounts>,
     _temporary: Option<TempDir>,
@@ -218,7 +226,7 @@ impl<X: NamedExecutor> ExecutedChain<X> {
         let accounts = Arc::new(Accounts::new(seed, load));
         let rows = X::genesis(&accounts).map_err(Failure::bad_input)?;
         let genesis = Genesis::of(rows);
-        let (epoch, values) = (setup.context.epoch, Arc::<SlotValues>::default());
+        let values = Arc::<SlotValues>::default();
         let temporary = folder.is_none().then(TempDir::new).transpose();
         let temporary = temporary.map_err(Failure::bad_input)?;
         let folder = folder.or_else(|| Some(temporary.as_ref()?.path().to_path_buf()));
@@ -226,16 +234,18 @@ impl<X: NamedExecutor> ExecutedChain<X> {
         let mut stores = Vec::new();
         for party in 0..setup.members.len() {
             let file = folder.join(format!("party-{party}.state"));
-            let opened = PartyStore::<X>::open(&file, &genesis, epoch, Arc::clone(&values));
+            let opened = PartyStore::<X>::open(&file, &genesis, Arc::clone(&values));
             let store = opened.map_err(|error| crate::output::named(&file, error))?;
             stores.push(Arc::new(Mutex::new(store)));
         }
         let executor = Arc::new(X::new(setup.context.chain));
         let first = stores.first().map(Arc::clone);
         let first = first.ok_or_else(|| Failure::bad_input("a committee of nobody"))?;
-        let door = Door::new(setup.context, Arc::clone(&executor), Arc::clone(&first))?;
+        let (chain, endings) = (setup.context.chain, Endings::default());
+        let prover = Prover { chain, endings: endings.clone() };
+        let door = Door::new(prover, Arc::clone(&executor), Arc::clone(&first))?;
         let (door, name) = (Arc::new(door), genesis.block);
-        let library = Arc::new(Library::of_party(first, genesis));
+        let library = Arc::new(Library::of_party(first, genesis, endings.clone()));
         let config =
             Config { role: Role::Validator, switches: Switches::ON, limits: Limits::default() };
         let early = if tells_proposals {
@@ -246,6 +256,7 @@ impl<X: NamedExecutor> ExecutedChain<X> {
         say!("{}: blocks are executed {early}", X::NAME);
         let (setup, parties) = (Arc::clone(setup), stores.len());
         let flow = Flow::new(parties, Arc::clone(&door));
+        let announcements = Announcements::new(Arc::clone(&setup), endings);
         let _temporary = temporary;
         Ok(Self {
             setup,
@@ -258,6 +269,7 @@ impl<X: NamedExecutor> ExecutedChain<X> {
             library,
             values,
             flow,
+            announcements,
             load,
             accounts,
             _temporary,
@@ -275,6 +287,13 @@ impl<X: NamedExecutor> ExecutedChain<X> {
         }
     }
 
+    /// The first party's states are those that are served.
+    fn settle_announcements(&mut self) -> Result<(), Failure> {
+        let Some(store) = self.stores.first() else { return Ok(()) };
+        let store = lock(store);
+        self.announcements.settle::<X>((*store).borrow()).map_err(Failure::bad_input)
+    }
+
     fn store(&self, party: Party) -> Option<&Arc<Mutex<PartyStore<X>>>> {
         self.stores.get(party.index())
     }
@@ -288,7 +307,8 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         let recovered = store.lock().unwrap_or_else(PoisonError::into_inner).recover();
         let recovered = recovered.map_err(|error| error.to_string())?;
         let past = PastBlocks { genesis: self.genesis, recovered, records };
-        PipelineHost::new(&self.setup, self.quorum, self.config, past, X::decoded)
+        let codec = BlockCodec { decode: X::decoded, announce };
+        PipelineHost::new(&self.setup, self.quorum, self.config, past, codec)
             .map_err(|error| error.to_string())
     }
 
@@ -327,8 +347,14 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
     }
 
     fn take(&mut self, told: Told<Self::Application>) -> Result<Option<String>, Failure> {
-        if matches!(told.event, BlockEvent::Ordered(_)) {
-            self.open_door();
+        match &told.event {
+            BlockEvent::Ordered(_) => self.open_door(),
+            BlockEvent::Follows { setup, first } => {
+                self.announcements.follow(Arc::clone(setup), *first);
+                self.settle_announcements()?;
+            }
+            BlockEvent::Committed(_) if told.by == Party::new(0) => self.settle_announcements()?,
+            _ => {}
         }
         self.flow.take(told)
     }

@@ -8,15 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::bls::min_sig::Signature;
+use prefinal_crypto_core::certificate::Certificate;
 use prefinal_execution::{Block, BlockId, Committed, Execution, Header, Recovered, Store};
-use prefinal_protocol::{EpochId, Slot};
+use prefinal_protocol::Slot;
 use prefinal_state::{Genesis, ProvenPlace, StateError, StateExecutor, StateStore};
 use prefinal_sync::Attestation;
 use prefinal_validator::execution::StateCertificate;
 
 /// What is stored with a block.
-pub type Attested = Attestation<StateCertificate>;
+pub type Attested = Attestation<Certificate<MinSig>>;
 
 /// States whose blocks can be shown to others.
 pub type AttestedStates<X> = StateStore<X, Attested>;
@@ -46,25 +48,22 @@ impl SlotValues {
 /// The store of a party's pipeline.
 pub struct AttestedStore<X> {
     states: AttestedStates<X>,
-    epoch: EpochId,
     values: Arc<SlotValues>,
     /// Blocks that are not committed and read their slots' values.
     readers: BTreeSet<BlockId>,
 }
 
 impl<X: StateExecutor> AttestedStore<X> {
-    /// Opens the file, or creates it. The committee of this epoch certifies all blocks.
+    /// Opens the file, or creates it.
     ///
     /// # Errors
     /// If the file is not to be had, or is another chain's.
     pub fn open(
         file: &Path,
         genesis: &Genesis,
-        epoch: EpochId,
         values: Arc<SlotValues>,
     ) -> Result<Self, StateError> {
-        let states = states(file, genesis)?;
-        Ok(Self { states, epoch, values, readers: BTreeSet::new() })
+        Ok(Self { states: states(file, genesis)?, values, readers: BTreeSet::new() })
     }
 
     fn attest(
@@ -73,12 +72,12 @@ impl<X: StateExecutor> AttestedStore<X> {
         certificate: &StateCertificate,
         place: Option<ProvenPlace>,
     ) -> Attested {
-        let certificate = certificate.clone();
+        let StateCertificate { epoch, certificate } = certificate.clone();
         let content = place.as_ref().map_or([0; 32], |place| *place.content.as_bytes());
         let place = place.map(|place| place.proof);
         let reads = self.readers.contains(&block.id);
         let randomness = reads.then(|| self.values.get(block.slot)).flatten();
-        Attestation { epoch: self.epoch, certificate, content, place, randomness }
+        Attestation { epoch, certificate, content, place, randomness }
     }
 
     fn note(&mut self, block: &Block<X::Transaction>) {

@@ -3,18 +3,19 @@ use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use prefinal_light::LightObject;
-use prefinal_protocol::ChainId;
 use prefinal_state::StateError;
 use serde_json::{Value as Json, json};
 
 use super::begin::Trusted;
-use crate::execution::{self, AttestedStates, Library, NamedExecutor, SubmitError, lock};
+use crate::execution::{
+    AttestedStates, Endings, Library, NamedExecutor, Prover, SubmitError, lock,
+};
 use crate::http::sync::{self, Librarian};
 use crate::http::transactions::{self, Ledger};
 
 /// What is known of accounts. Transactions are a validator's.
 struct Reader<X> {
-    chain: ChainId,
+    prover: Prover,
     states: Arc<Mutex<AttestedStates<X>>>,
 }
 
@@ -32,7 +33,7 @@ impl<X: NamedExecutor> Ledger for Reader<X> {
     }
 
     fn account(&self, name: &[u8]) -> Result<Option<Json>, StateError> {
-        execution::account(&lock(&self.states), self.chain, name)
+        self.prover.account(&lock(&self.states), name)
     }
 }
 
@@ -41,12 +42,14 @@ pub(super) fn routes<X: NamedExecutor>(
     trusted: &Trusted,
     states: Arc<Mutex<AttestedStates<X>>>,
     library: Arc<Library<X, AttestedStates<X>>>,
+    endings: Endings,
 ) -> Router {
     let begin = json!({
         "waypoint": hex::encode(trusted.waypoint.to_wire()),
         "members": hex::encode(trusted.members.to_wire()),
     });
-    let reader: Arc<dyn Ledger> = Arc::new(Reader { chain: trusted.waypoint.chain, states });
+    let reader: Arc<dyn Ledger> =
+        Arc::new(Reader { prover: Prover { chain: trusted.waypoint.chain, endings }, states });
     let library: Arc<dyn Librarian> = library;
     transactions::routes(reader, begin).merge(sync::routes(library))
 }

@@ -19,7 +19,7 @@ use super::client::{Client, PeerUrl};
 use super::home::Home;
 use super::report::{Report, Standing};
 use super::{Mode, Options, doors};
-use crate::execution::{AttestedStates, Library, NamedExecutor, lock, states};
+use crate::execution::{AttestedStates, Endings, Library, NamedExecutor, lock, states};
 use crate::http::Server;
 use crate::interrupt::Interrupts;
 use crate::output;
@@ -48,6 +48,8 @@ struct Node<X: NamedExecutor> {
     inputs: UnboundedSender<InputOf<X>>,
     home: Home,
     endings: Vec<EpochEnding>,
+    /// The same, as they are shown to others.
+    shown: Endings,
     report: Report,
     mode: Mode,
     start: Clock,
@@ -63,7 +65,7 @@ pub(super) async fn run<X: NamedExecutor>(site: Site<'_>) -> Result<(), Failure>
     let mut node = Node::<X>::open(options, home, clients, &trusted, inputs)?;
     if let Some(address) = options.http {
         let (states, library) = (Arc::clone(&node.states), Arc::clone(&node.library));
-        let routes = doors::routes(&trusted, states, library);
+        let routes = doors::routes(&trusted, states, library, node.shown.clone());
         let server = Server::open_routes(address, routes, &options.limits).await?;
         let address = server.address().map_err(Failure::bad_input)?;
         node.report.note(&format!("http://{address}/ serves what it has, for others to follow"));
@@ -101,8 +103,10 @@ impl<X: NamedExecutor> Node<X> {
         let (mut trust, endings) = (trusted.verifier()?, home.endings()?);
         past.advance(&mut trust, &endings).map_err(Failure::bad_input)?;
         let states = Arc::new(Mutex::new(states));
-        let library = Arc::new(Library::of_follower(Arc::clone(&states), &trusted.beginning));
-        endings.iter().for_each(|ending| library.add_ending(ending.clone()));
+        let shown = Endings::default();
+        endings.iter().for_each(|ending| shown.add(ending.clone()));
+        let library = Library::of_follower(Arc::clone(&states), &trusted.beginning, shown.clone());
+        let library = Arc::new(library);
         let (height, place) = (committed.height.get(), home.path().display());
         say!("{}: kept in {place}, from height {height} on", X::NAME);
         Ok(Self {
@@ -114,6 +118,7 @@ impl<X: NamedExecutor> Node<X> {
             inputs,
             home,
             endings,
+            shown,
             report: Report::new(),
             mode: options.mode,
             start: Clock::now(),
@@ -175,7 +180,7 @@ impl<X: NamedExecutor> Node<X> {
                 Output::Keep(ending) | Output::Note(ending) => {
                     self.endings.push(ending.clone());
                     self.home.keep(&self.endings)?;
-                    self.library.add_ending(ending);
+                    self.shown.add(ending);
                 }
                 Output::Do(effect) => self.act(effect),
             }

@@ -61,6 +61,5 @@ fn an_engine_that_tells_no_proposals_executes_what_is_ordered() {
 fn options_of_execution_do_not_stand_alone() {
     misused(&["devnet", "--load", "50"], &["--execute"]);
     misused(&["devnet", "--execute", "transfers", "--load", "0"], &["--load"]);
-    misused(&["devnet", "--execute", "transfers", "--epochs", "2"], &["--epochs"]);
     misused(&["devnet", "--execute", "payments"], &["payments", "transfers", "evm"]);
 }

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Wallet {
     pub(crate) address: SocketAddr,
     pub(crate) chain: ChainId,
-    client: StakeVerifier,
+    pub(crate) client: StakeVerifier,
     pub(crate) accounts: Accounts,
 }
 
@@ -45,7 +45,7 @@ impl Wallet {
         }
     }
 
-    fn id(&self, account: usize) -> AccountId {
+    pub(crate) fn id(&self, account: usize) -> AccountId {
         AccountId::new(self.accounts.keys()[account].verification_key().to_bytes())
     }
 

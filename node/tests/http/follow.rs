@@ -5,12 +5,13 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use prefinal_crypto_core::bls::MinSig;
+use prefinal_crypto_core::certificate::Certificate;
 use prefinal_execution::Height;
 use prefinal_node::execution::Beginning;
 use prefinal_sync::wire::{
     ANSWER_HEAD, Ask, BlockAsk, Compression, HeightRange, Payload, Request, RequestId, Summary,
 };
-use prefinal_validator::execution::StateCertificate;
 use serde_json::Value;
 
 use crate::client::{Reply, connect, get, json, say_on};
@@ -44,7 +45,7 @@ fn state(address: SocketAddr, height: u64) -> String {
     let first = Height::new(height);
     let blocks = BlockAsk { first, count: 1, deltas: false, bytes: 1 << 20 };
     let bytes = ask(address, Ask::Blocks(blocks));
-    let answer = Payload::<StateCertificate>::decode(&bytes[ANSWER_HEAD..]).unwrap();
+    let answer = Payload::<Certificate<MinSig>>::decode(&bytes[ANSWER_HEAD..]).unwrap();
     let Payload::Blocks(blocks) = answer else { panic!("{answer:?}") };
     hex::encode(blocks[0].roots.state)
 }

@@ -10,6 +10,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod changes;
 mod client;
 mod content;
 mod devnet;

@@ -3,12 +3,14 @@
 //!
 //! Slots before it are those of the first key generation. Blocks that come before this slot is known wait. What
 //! was ordered gets its height by its place in the order, a proposal by its parent's. Proposals whose parents have
-//! no height yet wait too, at most [`PROPOSALS`] of them.
+//! no height yet wait too, at most [`PROPOSALS`] of them. The engine of a later epoch names no block of the epoch
+//! before, so what follows its first block is placed once that one is ordered.
 use std::collections::BTreeMap;
 
-use prefinal_engine::Block;
 use prefinal_execution::{BlockId, Header, Height};
 use prefinal_protocol::{Slot, Value};
+
+use super::marked::MarkedBlock;
 
 /// Proposals that wait for their parents. Those that find no place are executed when they are ordered.
 const PROPOSALS: usize = 64;
@@ -16,12 +18,14 @@ const PROPOSALS: usize = 64;
 /// An engine's block with its place in the chain.
 pub(super) struct PlacedBlock {
     pub(super) header: Header,
-    pub(super) block: Block,
+    /// The slot of its parent; 0 for the genesis.
+    pub(super) behind: Slot,
+    pub(super) block: MarkedBlock,
 }
 
 struct Proposal {
     parent: Value,
-    block: Block,
+    block: MarkedBlock,
 }
 
 pub(super) struct Lineage {
@@ -32,7 +36,7 @@ pub(super) struct Lineage {
     /// The last slot that was reported as final with a block.
     ordered: Slot,
     /// Ordered blocks that came before the first slot was known.
-    waiting: BTreeMap<Slot, Block>,
+    waiting: BTreeMap<Slot, MarkedBlock>,
     /// Places of blocks by their names. The genesis has the name of the block before the first slot too.
     known: BTreeMap<Value, Header>,
     proposals: BTreeMap<(Slot, Value), Proposal>,
@@ -62,7 +66,7 @@ impl Lineage {
         slot > self.ordered
     }
 
-    pub(super) fn proposed(&mut self, slot: Slot, parent: Option<Value>, block: Block) {
+    pub(super) fn proposed(&mut self, slot: Slot, parent: Option<Value>, block: MarkedBlock) {
         let is_late = slot <= self.ordered || self.known.contains_key(&block.value);
         let Some(parent) = parent.filter(|_| !is_late && self.proposals.len() < PROPOSALS) else {
             return;
@@ -79,7 +83,7 @@ impl Lineage {
                 Some(parent) => {
                     let header = child(parent, name, slot);
                     self.known.insert(name, header);
-                    placed.push(PlacedBlock { header, block: proposal.block });
+                    placed.push(PlacedBlock { header, behind: parent.slot, block: proposal.block });
                 }
                 None => drop(waiting.insert((slot, name), proposal)),
             }
@@ -89,7 +93,7 @@ impl Lineage {
     }
 
     /// The next block in the order, if it is to be executed and its place is known.
-    pub(super) fn ordered(&mut self, slot: Slot, block: Block) -> Option<PlacedBlock> {
+    pub(super) fn ordered(&mut self, slot: Slot, block: MarkedBlock) -> Option<PlacedBlock> {
         self.ordered = slot;
         self.proposals.retain(|(other, _), _| *other > slot);
         match self.first {
@@ -101,25 +105,26 @@ impl Lineage {
         }
     }
 
-    /// The first slot is known: the blocks that have waited, in their order.
+    /// The first slot of the chain is known, if it was not before: the blocks that have waited, in their order.
     pub(super) fn begin(&mut self, first: Slot) -> Vec<PlacedBlock> {
-        if self.first.replace(first).is_some() {
+        if self.first.is_some() {
             return Vec::new();
         }
+        self.first = Some(first);
         let waiting = std::mem::take(&mut self.waiting).into_iter();
         waiting.filter_map(|(slot, block)| self.place(first, slot, block)).collect()
     }
 
-    fn place(&mut self, first: Slot, slot: Slot, block: Block) -> Option<PlacedBlock> {
+    fn place(&mut self, first: Slot, slot: Slot, block: MarkedBlock) -> Option<PlacedBlock> {
         if slot < first {
             // Proposals of the first slot name it as their parent.
             self.known.insert(block.value, self.last);
             return None;
         }
-        let header = child(self.last, block.value, slot);
+        let (header, behind) = (child(self.last, block.value, slot), self.last.slot);
         self.last = header;
         self.known.insert(block.value, header);
-        Some(PlacedBlock { header, block })
+        Some(PlacedBlock { header, behind, block })
     }
 
     /// Forgets the places of blocks below this height.

@@ -18,180 +18,70 @@
 //! | pipeline    | what it voted for, and whether it stopped                                             |
 //!
 //! Blocks are executed from the first slot that channels have outputs in. Of a block's transactions those are
-//! executed that begin with [`MARK`] and decode behind it; everybody leaves the same ones out. The committee must
-//! stay the same: channels of later epochs are not served here yet.
+//! executed that begin with [`MARK`] and decode behind it; everybody leaves the same ones out.
+//!
+//! When the committee changes, the state of each slot is certified by the committee that decides the slot, in the
+//! channel of its epoch, and a block before announces it in the state (`committees`).
+mod committees;
 mod lineage;
+mod marked;
+mod words;
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, PoisonError};
 
 use ::prefinal_beacon::stack::OneOf;
-use ::prefinal_beacon::{
-    CertifiedRoot, Message, Path, Reveal, StateRoot, StateSig, StateStatement, epochs,
-};
-use borsh::{BorshDeserialize, BorshSerialize};
-use prefinal_crypto_core::access::Party;
-use prefinal_crypto_core::bls::MinSig;
-use prefinal_crypto_core::certificate::{Certificate, Electorate, ElectorateError};
-use prefinal_crypto_core::context::Context;
-use prefinal_engine::{Block, Quorum};
+use ::prefinal_beacon::{Reveal, StateSig, StateStatement, epochs};
+use prefinal_crypto_core::context::EpochId;
+use prefinal_engine::Quorum;
 use prefinal_execution::{
-    BlockId, Certified, Committed, Config, ExecuteJob, ExecuteVerdict, Executor, Header, Height,
-    Past, Pipeline, Randomness, Recovered, Refusal, StartError, Stop, Store, StoreJob,
-    StoreVerdict, Vote,
+    Certified, Committed, Config, Executor, Header, Height, Past, Pipeline, Randomness, Refusal,
+    Store, Vote,
 };
 use prefinal_protocol::{Instant, Machine, Slot, Value, View};
 
+pub use self::committees::Announce;
+use self::committees::{Announced, Committees, SignedRoot};
 use self::lineage::{Lineage, PlacedBlock};
+pub use self::marked::{MARK, MarkedBlock, marked};
+pub use self::words::{
+    BlockCodec, BlockEvent, HostError, PastBlocks, PipelineJob, PipelineVerdict, Record,
+    StateCertificate, Workers, shown,
+};
 use crate::application::{ChainApplication, Effect, Input, Output};
-use crate::extra::electorate;
 use crate::setup::Setup;
-
-/// Shows that a quorum of stake has signed a state.
-pub type StateCertificate = Certificate<MinSig>;
-
-/// First byte of transactions that are executed. No transaction of the key generation begins with it
-/// ([`crate::transaction`]).
-pub const MARK: u8 = 0xe0;
 
 /// The transaction of a store's executor.
 type TransactionOf<St> = <<St as Store>::Executor as Executor>::Transaction;
 
-type PipelineInput<St> = prefinal_execution::Input<<St as Store>::Executor, StateCertificate>;
+type BlockOf<St> = prefinal_execution::Block<TransactionOf<St>>;
 
-/// The bytes in a block of a transaction that is executed.
-#[must_use]
-pub fn marked(transaction: &[u8]) -> Vec<u8> {
-    [&[MARK], transaction].concat()
-}
+type PipelineInput<St> = prefinal_execution::Input<<St as Store>::Executor, StateCertificate>;
 
 /// How many certificates are kept for peers: as many as a channel keeps outputs of one life.
 const SHOWN: usize = 256;
 
-/// The message that shows a certificate to a peer that missed it. Costs nothing; the peer verifies it.
-#[must_use]
-pub fn shown(slot: Slot, certified: &Certified<StateCertificate>) -> Message<StateSig> {
-    let certificate = certified.certificate.clone();
-    let shown = CertifiedRoot { root: certified.digest, certificate };
-    Message::Output { slot, path: Path::Tight, shown }
-}
-
-/// What a party keeps of its blocks' execution, beside the store.
-#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
-pub enum Record {
-    /// A block was ordered.
-    Ordered {
-        /// The slot of the block.
-        slot: Slot,
-        /// The block with those of its transactions that are executed.
-        block: Block,
-    },
-    /// The value of a slot, for a block that reads it.
-    Value {
-        /// The slot of the value.
-        slot: Slot,
-        /// 32 bytes that nobody could foresee.
-        value: [u8; 32],
-    },
-    /// The state of a block is certified.
-    Certified {
-        /// The slot of the block.
-        slot: Slot,
-        /// The block, its state, and the certificate.
-        certified: Certified<StateCertificate>,
-    },
-    /// Written by the pipeline.
-    Pipeline(prefinal_execution::Record<StateCertificate>),
-}
-
-/// Something that happened to a block here.
-pub enum BlockEvent<T> {
-    /// The order has a block with this content.
-    Ordered(prefinal_execution::Block<T>),
-    /// It is executed, and this party votes for its state.
-    Executed(Height),
-    /// A quorum has certified its state.
-    Certified(Height),
-    /// Its state is durable, certified, and cannot change any more.
-    Committed(Committed),
-    /// A peer did wrong in the channel of certificates; the fault is described in words.
-    Accused {
-        /// The peer whose message was false.
-        party: Party,
-        /// The check that failed.
-        fault: String,
-    },
-    /// An input of the pipeline had no effect, and should have had one.
-    Refused(Refusal),
-    /// Nothing is executed any more.
-    Stopped(Stop<StateCertificate>),
-}
-
-/// Work of the pipeline.
-pub enum PipelineJob<X: Executor> {
-    /// Executes a part of a block.
-    Execute(ExecuteJob<X>),
-    /// One transaction of the store.
-    Store(Box<StoreJob<X, StateCertificate>>),
-}
-
-/// The result of a [`PipelineJob`].
-pub enum PipelineVerdict<X: Executor> {
-    /// A part of a block was executed.
-    Executed(ExecuteVerdict<X>),
-    /// The store has made its transaction.
-    Stored(StoreVerdict),
-}
-
-/// What runs a pipeline's jobs.
-pub struct Workers<St: Store> {
-    /// Executes blocks, several at a time.
-    pub executor: Arc<St::Executor>,
-    /// Where blocks are stored.
-    pub store: Arc<Mutex<St>>,
-}
-
-/// What is left from the process before.
-pub struct PastBlocks<X: Executor> {
-    /// The name of the store's genesis.
-    pub genesis: BlockId,
-    /// What the store holds.
-    pub recovered: Recovered<X>,
-    /// All records, oldest first.
-    pub records: Vec<Record>,
-}
-
-/// Why blocks are not executed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum HostError {
-    /// Members and stakes do not make a committee that can certify states.
-    #[error("no certificates: {0}")]
-    Certificates(#[from] ElectorateError),
-    /// The pipeline does not continue from what is left.
-    #[error(transparent)]
-    Pipeline(#[from] StartError),
-}
-
-impl HostError {
-    /// The error's code: stable, for programs; the text is for people and may change.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Certificates(error) => error.code(),
-            Self::Pipeline(error) => error.code(),
-        }
-    }
+/// A block with its transactions, decoded.
+struct ReadBlock<T> {
+    placed: PlacedBlock,
+    block: prefinal_execution::Block<T>,
 }
 
 /// The pipeline of a validator, with what translates between it and its surroundings.
 pub struct PipelineHost<St: Store<Certificate = StateCertificate>> {
-    context: Context,
-    electorate: Electorate<MinSig>,
+    committees: Committees,
     decode: fn(&[u8]) -> Option<TransactionOf<St>>,
     pipeline: Pipeline<St::Executor, StateCertificate>,
     window: u64,
     lineage: Lineage,
+    /// Ordered blocks from the first one on of which it is not known yet what they announce.
+    unjudged: VecDeque<ReadBlock<TransactionOf<St>>>,
+    /// What this party signs of slots that are not committed, by slot and block.
+    signed: BTreeMap<(Slot, Value), [u8; 32]>,
+    /// Those of them that wait for their epoch's channel, or to be told whose slots they are.
+    ungiven: BTreeSet<(Slot, Value)>,
+    /// The last epoch whose channels have begun.
+    begun: Option<EpochId>,
     /// Ordered blocks that read their slot's value and are not committed.
     readers: BTreeMap<Slot, Height>,
     /// Records of an earlier life that wait for the first slot.
@@ -208,8 +98,8 @@ pub struct PipelineHost<St: Store<Certificate = StateCertificate>> {
 }
 
 impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
-    /// The host of a pipeline for this committee, which continues where store and records end. The genesis of
-    /// the store has the name that `past` says. `decode` reads a transaction behind its [`MARK`]; `None` if it is none.
+    /// The host of a pipeline for a chain with this first committee, which continues where store and records end. The
+    /// genesis of the store has the name that `past` says.
     ///
     /// # Errors
     /// If the members cannot certify, or the pipeline refuses configuration, store or records.
@@ -218,7 +108,7 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         quorum: Quorum,
         config: Config,
         past: PastBlocks<St::Executor>,
-        decode: fn(&[u8]) -> Option<TransactionOf<St>>,
+        codec: BlockCodec<TransactionOf<St>>,
     ) -> Result<Self, HostError> {
         let (mut own, mut others) = (Vec::new(), Vec::new());
         for record in past.records {
@@ -230,12 +120,15 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         let lineage = Lineage::new(past.genesis);
         let past = Past { recovered: past.recovered, records: own };
         let mut host = Self {
-            context: setup.context,
-            electorate: electorate(setup, quorum)?,
-            decode,
+            committees: Committees::new(setup, quorum, codec.announce)?,
+            decode: codec.decode,
             pipeline: Pipeline::new(config, past)?,
             window: config.limits.window,
             lineage,
+            unjudged: VecDeque::new(),
+            signed: BTreeMap::new(),
+            ungiven: BTreeSet::new(),
+            begun: None,
             readers: BTreeMap::new(),
             past: Vec::new(),
             certificates: BTreeMap::new(),
@@ -276,52 +169,75 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         self.outputs.push_back(Output::<Self>::Keep(record));
     }
 
-    fn decoded(&self, placed: &PlacedBlock) -> prefinal_execution::Block<TransactionOf<St>> {
-        let executed = placed.block.transactions.iter().filter_map(|one| one.strip_prefix(&[MARK]));
-        let transactions: Vec<_> = executed.filter_map(self.decode).collect();
-        prefinal_execution::Block::new(placed.header, transactions)
+    fn read(&self, placed: PlacedBlock) -> ReadBlock<TransactionOf<St>> {
+        let transactions: Vec<_> = placed.block.unmarked().filter_map(self.decode).collect();
+        let block = prefinal_execution::Block::new(placed.header, transactions);
+        ReadBlock { placed, block }
     }
 
-    fn ordered(&mut self, now: Instant, slot: Slot, mut block: Block) {
+    /// The block as it is executed; `None` as long as it is not known what it announces.
+    fn announcing(&self, read: &ReadBlock<TransactionOf<St>>) -> Option<BlockOf<St>> {
+        let block = read.block.clone();
+        match self.committees.announced(&read.placed) {
+            Announced::Nothing => Some(block),
+            Announced::Committee(encoded) => Some(block.with_system_transaction(encoded)),
+            Announced::Unknown => None,
+        }
+    }
+
+    fn ordered(&mut self, now: Instant, slot: Slot, block: MarkedBlock) {
         if !self.lineage.is_new(slot) {
             return;
         }
-        block.transactions.retain(|one| one.starts_with(&[MARK]));
         self.keep(Record::Ordered { slot, block: block.clone() });
-        if let Some(placed) = self.lineage.ordered(slot, block) {
-            self.place(now, &placed);
-        }
-        self.propose(now);
+        let placed = self.lineage.ordered(slot, block);
+        placed.into_iter().for_each(|placed| self.wait(placed));
+        self.place(now);
     }
 
-    fn place(&mut self, now: Instant, placed: &PlacedBlock) {
+    /// An ordered block waits until it is known what it announces. Its slot's value may come before.
+    fn wait(&mut self, placed: PlacedBlock) {
         let Header { height, slot, .. } = placed.header;
         if height <= self.committed().height {
             return;
         }
-        let block = self.decoded(placed);
-        if block.has_tail() {
+        let read = self.read(placed);
+        if read.block.has_tail() {
             self.readers.insert(slot, height);
         }
-        self.tell(BlockEvent::Ordered(block.clone()));
-        self.at_height(now, height, prefinal_execution::Input::Ordered(block));
+        self.unjudged.push_back(read);
     }
 
-    fn propose(&mut self, now: Instant) {
+    /// Gives the pipeline the ordered blocks of which it is known what they announce, then proposals behind them.
+    fn place(&mut self, now: Instant) {
+        while let Some(block) = self.unjudged.front().and_then(|read| self.announcing(read)) {
+            self.unjudged.pop_front();
+            let height = block.header.height;
+            self.tell(BlockEvent::Ordered(block.clone()));
+            self.at_height(now, height, prefinal_execution::Input::Ordered(block));
+        }
         for placed in self.lineage.placed_proposals() {
-            let block = self.decoded(&placed);
-            self.pipe(now, prefinal_execution::Input::Proposed(block));
+            // One that may announce something is executed when it is ordered.
+            if let Some(block) = self.announcing(&self.read(placed)) {
+                self.pipe(now, prefinal_execution::Input::Proposed(block));
+            }
         }
     }
 
-    fn begin(&mut self, now: Instant, first: Slot) {
+    fn begin(&mut self, now: Instant, epoch: EpochId, first: Slot) {
+        if self.begun >= Some(epoch) {
+            return;
+        }
+        self.begun = Some(epoch);
         // That an output was shown is no record that must be durable, so the channel may have to show it again.
-        for (slot, certified) in self.certificates.clone() {
-            self.give_content(slot, Value::new(certified.block.to_bytes()), certified.digest);
+        for (slot, certified) in &self.certificates {
+            let value = Value::new(certified.block.to_bytes());
+            self.signed.insert((*slot, value), certified.digest);
         }
-        for placed in self.lineage.begin(first) {
-            self.place(now, &placed);
-        }
+        self.ungiven.extend(self.signed.keys());
+        self.give_contents();
+        self.lineage.begin(first).into_iter().for_each(|placed| self.wait(placed));
+        self.place(now);
         for record in std::mem::take(&mut self.past) {
             match record {
                 Record::Value { slot, value } => self.value(now, slot, value),
@@ -329,7 +245,15 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
                 Record::Ordered { .. } | Record::Pipeline(_) => {}
             }
         }
-        self.propose(now);
+    }
+
+    fn follow(&mut self, now: Instant, setup: Arc<Setup>, first: Slot) {
+        // A committee that cannot sign certificates has no channel either, and the validator halts.
+        if self.committees.follow(&setup, first).is_ok() {
+            self.tell(BlockEvent::Follows { setup, first });
+            self.place(now);
+            self.give_contents();
+        }
     }
 
     fn value(&mut self, now: Instant, slot: Slot, value: [u8; 32]) {
@@ -365,14 +289,13 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
     fn beside(&mut self, now: Instant, effect: epochs::Effect<StateSig>) {
         let epochs::Effect::Of { epoch, effect } = effect else { return };
         match effect {
-            ::prefinal_beacon::Effect::Reveal(reveal) => self.revealed(now, &reveal),
+            ::prefinal_beacon::Effect::Reveal(reveal) => self.revealed(now, epoch, &reveal),
             ::prefinal_beacon::Effect::Lookup { to, slots } => {
-                let known =
-                    slots.iter().filter_map(|slot| Some((*slot, self.certificates.get(slot)?)));
-                let messages: Vec<_> =
-                    known.map(|(slot, certified)| shown(slot, certified)).collect();
-                for message in messages {
-                    self.effect(Effect::Show { to, epoch, message: OneOf::First(message) });
+                for slot in slots {
+                    let Some(certified) = self.certificates.get(&slot) else { continue };
+                    let certificate = certified.certificate.certificate.clone();
+                    let message = OneOf::First(shown(slot, certified.digest, certificate));
+                    self.effect(Effect::Show { to, epoch, message });
                 }
             }
             ::prefinal_beacon::Effect::Accuse { party, fault } => {
@@ -382,11 +305,12 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         }
     }
 
-    fn revealed(&mut self, now: Instant, reveal: &Reveal<StateSig>) {
+    fn revealed(&mut self, now: Instant, epoch: EpochId, reveal: &Reveal<StateSig>) {
         let StateStatement { value, root: digest, .. } = reveal.output;
         // Without a place it is committed already.
         let Some(Header { id: block, height, .. }) = self.lineage.header(value) else { return };
         let (slot, certificate) = (reveal.slot, reveal.proof.clone());
+        let certificate = StateCertificate { epoch, certificate };
         let certified = Certified { height, block, digest, certificate };
         self.remember(slot, certified.clone());
         self.keep(Record::Certified { slot, certified: certified.clone() });
@@ -426,6 +350,11 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
             Of::Store(job) => self.effect(Effect::Run(PipelineJob::Store(Box::new(job)))),
             Of::Vote(vote) => self.vote(vote),
             Of::Committed(committed) => {
+                let name = Value::new(committed.block.to_bytes());
+                if let Some(Header { slot, .. }) = self.lineage.header(name) {
+                    self.signed.retain(|(other, _), _| *other > slot);
+                    self.ungiven.retain(|(other, _)| *other > slot);
+                }
                 self.lineage.forget_below(committed.height);
                 self.readers.retain(|_, height| *height > committed.height);
                 self.tell(BlockEvent::Committed(committed));
@@ -439,11 +368,20 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         }
     }
 
-    fn give_content(&mut self, slot: Slot, value: Value, root: [u8; 32]) {
-        let statement = StateStatement { context: self.context, slot, value, root };
-        let content = StateRoot::new(&self.electorate, statement);
-        let content = epochs::Input::Content { epoch: self.context.epoch, content };
-        self.effect(Effect::Beside(OneOf::First(content)));
+    /// Gives the channels what this party signs, as far as they have begun.
+    fn give_contents(&mut self) {
+        for (slot, value) in std::mem::take(&mut self.ungiven) {
+            let Some(root) = self.signed.get(&(slot, value)).copied() else { continue };
+            let committee = self.committees.of(slot);
+            match committee.filter(|one| Some(one.epoch()) <= self.begun) {
+                Some(committee) => {
+                    let content = committee.content(SignedRoot { slot, value, root });
+                    let content = epochs::Input::Content { epoch: committee.epoch(), content };
+                    self.effect(Effect::Beside(OneOf::First(content)));
+                }
+                None => drop(self.ungiven.insert((slot, value))),
+            }
+        }
     }
 
     /// The root is the slot's content. If the order vote has left already, the contract decides again, with its
@@ -451,9 +389,12 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
     fn vote(&mut self, vote: Vote) {
         let Vote { slot, claim, view } = vote;
         self.tell(BlockEvent::Executed(claim.height));
-        let (value, root) = (Value::new(claim.block.to_bytes()), claim.roots.digest());
-        self.give_content(slot, value, root);
-        if let Some(view) = view.filter(|_| !self.casting) {
+        let value = Value::new(claim.block.to_bytes());
+        self.signed.insert((slot, value), claim.roots.digest());
+        self.ungiven.insert((slot, value));
+        self.give_contents();
+        let is_given = !self.ungiven.contains(&(slot, value));
+        if let Some(view) = view.filter(|_| is_given && !self.casting) {
             let again = epochs::Input::Prefinalized { slot, view, value };
             self.effect(Effect::Beside(OneOf::First(again)));
         }
@@ -471,12 +412,18 @@ impl<St: Store<Certificate = StateCertificate>> ChainApplication for PipelineHos
     fn handle(&mut self, now: Instant, input: Input<Self>) {
         match input {
             Input::Proposed { slot, parent, block } => {
-                self.lineage.proposed(slot, parent, block);
-                self.propose(now);
+                self.lineage.proposed(slot, parent, block.into());
+                self.place(now);
             }
             Input::Prefinalized { view, value, .. } => self.prefinalized(now, view, value),
-            Input::Ordered { slot, block } => self.ordered(now, slot, block),
-            Input::Began { first } => self.begin(now, first),
+            Input::Ordered { slot, block } => self.ordered(now, slot, block.into()),
+            Input::Began { epoch, first } => self.begin(now, epoch, first),
+            Input::Follows { setup, first } => self.follow(now, setup, first),
+            Input::Judged(judged) => {
+                self.committees.judge(judged);
+                self.place(now);
+                self.give_contents();
+            }
             Input::Value { slot, value } if self.readers.contains_key(&slot) => {
                 self.keep(Record::Value { slot, value });
                 self.value(now, slot, value);
@@ -508,12 +455,5 @@ impl<St: Store<Certificate = StateCertificate>> ChainApplication for PipelineHos
                 PipelineVerdict::Stored(job.run(&mut *store))
             }
         }
-    }
-}
-
-impl<St: Store> Clone for Workers<St> {
-    fn clone(&self) -> Self {
-        let Self { executor, store } = self;
-        Self { executor: Arc::clone(executor), store: Arc::clone(store) }
     }
 }

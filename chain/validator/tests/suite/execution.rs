@@ -9,23 +9,26 @@ use std::sync::{Arc, LazyLock, Mutex};
 use prefinal_beacon::stack::OneOf;
 use prefinal_beacon::{CertifiedRoot, Message, Path, Reveal, StateRoot, StateSig, epochs};
 use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::certificate::{Certificate, StateStatement};
+use prefinal_crypto_core::context::EpochId;
 use prefinal_engine::{Block, Quorum};
 use prefinal_execution::{
     BlockId, Committed, Config, Execution, Executor, Header, Height, Limits, OptimisticBlock, Part,
     Randomness, Recovered, Role, Roots, Store, Switches, Transaction,
 };
 use prefinal_protocol::{Instant, Output, Slot, Value, View};
-use prefinal_validator::application::{ChainApplication, Effect, Input};
+use prefinal_validator::application::{ChainApplication, Effect, Input, Judged};
 use prefinal_validator::execution::{
-    BlockEvent, PastBlocks, PipelineHost, PipelineJob, Record, StateCertificate, Workers, marked,
+    BlockCodec, BlockEvent, PastBlocks, PipelineHost, PipelineJob, Record, StateCertificate,
+    Workers, marked,
 };
 use prefinal_validator::extra::electorate;
 use prefinal_validator::setup::{Algorithm, Identity, Plan, Setup, found};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
 /// A transaction of one byte. From this one on it reads the value of the slot.
-const READS: u8 = 0x80;
+pub(crate) const READS: u8 = 0x80;
 
 const GENESIS: BlockId = BlockId::new([0; 32]);
 
@@ -33,7 +36,7 @@ const GENESIS: BlockId = BlockId::new([0; 32]);
 const JUNK: u8 = 0xff;
 
 #[derive(Clone, Debug)]
-struct Addend(u8);
+pub(crate) struct Addend(u8);
 
 impl Transaction for Addend {
     fn encoded_len(&self) -> usize {
@@ -53,9 +56,9 @@ fn decode(bytes: &[u8]) -> Option<Addend> {
 }
 
 /// Twice the sum before, and the addend: the order counts.
-struct Sum;
+pub(crate) struct Sum;
 
-fn add(sum: u64, addend: u8) -> u64 {
+pub(crate) fn add(sum: u64, addend: u8) -> u64 {
     sum.wrapping_mul(2).wrapping_add(addend.into())
 }
 
@@ -65,7 +68,7 @@ fn roots(sum: u64) -> Roots {
     Roots { state, receipts: [0; 32] }
 }
 
-type Blocks = prefinal_execution::Block<Addend>;
+pub(crate) type Blocks = prefinal_execution::Block<Addend>;
 
 impl Executor for Sum {
     type Transaction = Addend;
@@ -83,12 +86,14 @@ impl Executor for Sum {
         Ok(block.part(Part::Tail).fold(draft, |sum, _| add(sum, drawn)))
     }
 
-    fn seal(&self, sum: u64, _: &Blocks) -> Result<Execution<Self>, Infallible> {
+    fn seal(&self, sum: u64, block: &Blocks) -> Result<Execution<Self>, Infallible> {
+        let system = block.system_transaction().unwrap_or_default();
+        let sum = system.iter().fold(sum, |sum, byte| add(sum, *byte));
         Ok(Execution { roots: roots(sum), view: sum, delta: sum })
     }
 }
 
-struct Content {
+pub(crate) struct Content {
     committed: Committed,
     sum: u64,
     written: BTreeMap<prefinal_execution::BlockId, (Blocks, u64)>,
@@ -96,7 +101,7 @@ struct Content {
 
 /// What outlives the process.
 #[derive(Clone)]
-struct Disk(Arc<Mutex<Content>>);
+pub(crate) struct Disk(Arc<Mutex<Content>>);
 
 impl Disk {
     fn new() -> Self {
@@ -150,14 +155,14 @@ impl Store for Disk {
     }
 }
 
-static WORLD: LazyLock<(Setup, Vec<Identity>)> = LazyLock::new(|| {
+pub(crate) static WORLD: LazyLock<(Setup, Vec<Identity>)> = LazyLock::new(|| {
     let stakes = vec![Stake::new(1); 4];
     found(&Plan::new(stakes, Algorithm::Fast, Ratio::new(9, 10).unwrap()).unwrap(), 1).unwrap()
 });
 
-static SETUP: LazyLock<&Setup> = LazyLock::new(|| &WORLD.0);
+pub(crate) static SETUP: LazyLock<&Setup> = LazyLock::new(|| &WORLD.0);
 
-static CERTIFICATE: LazyLock<StateCertificate> = LazyLock::new(|| {
+static CERTIFICATE: LazyLock<Certificate<MinSig>> = LazyLock::new(|| {
     let sign = |one: &Identity| (one.me, one.certifier().sign(StateSig::DOMAIN, b"any state"));
     let electorate = electorate(&SETUP, Quorum::BYZANTINE).unwrap();
     let votes = WORLD.1.iter().map(sign).collect();
@@ -166,9 +171,9 @@ static CERTIFICATE: LazyLock<StateCertificate> = LazyLock::new(|| {
 
 /// What the host has said, jobs and records left out.
 #[derive(Debug, PartialEq, Eq)]
-enum Said {
-    /// What the party signs.
-    Signs(StateRoot),
+pub(crate) enum Said {
+    /// What the party signs, in the channel of an epoch.
+    Signs(EpochId, StateRoot),
     /// The contract is asked again.
     Again(View),
     Shown(Party, Slot, [u8; 32]),
@@ -179,7 +184,7 @@ enum Said {
     Other(String),
 }
 
-struct Seat {
+pub(crate) struct Seat {
     host: PipelineHost<Disk>,
     workers: Workers<Disk>,
     records: Vec<Record>,
@@ -189,40 +194,58 @@ struct Seat {
     said: Vec<Said>,
 }
 
-const FIRST: Slot = Slot::new(3);
+pub(crate) const FIRST: Slot = Slot::new(3);
 
-fn name(slot: u64) -> Value {
+pub(crate) fn name(slot: u64) -> Value {
     let mut name = [9; 32];
     name[..8].copy_from_slice(&slot.to_be_bytes());
     Value::new(name)
 }
 
-fn block(slot: u64, addends: &[u8]) -> Block {
+pub(crate) fn block(slot: u64, addends: &[u8]) -> Block {
     let transactions = addends.iter().map(|addend| marked(&[*addend]).into()).collect();
     Block { value: name(slot), transactions }
 }
 
-fn signed(slot: u64, sum: u64) -> StateStatement {
-    let (context, root) = (SETUP.context, roots(sum).digest());
+fn signed(setup: &Setup, slot: u64, sum: u64) -> StateStatement {
+    let (context, root) = (setup.context, roots(sum).digest());
     StateStatement { context, slot: Slot::new(slot), value: name(slot), root }
 }
 
 fn signs(slot: u64, sum: u64) -> Said {
-    let electorate = electorate(&SETUP, Quorum::BYZANTINE).unwrap();
-    Said::Signs(StateRoot::new(&electorate, signed(slot, sum)))
+    signs_in(&SETUP, slot, sum)
+}
+
+pub(crate) fn signs_in(setup: &Setup, slot: u64, sum: u64) -> Said {
+    let electorate = electorate(setup, Quorum::BYZANTINE).unwrap();
+    let content = StateRoot::new(&electorate, signed(setup, slot, sum));
+    Said::Signs(setup.context.epoch, content)
+}
+
+/// Names epoch and first slot, in place of a row of the state.
+fn announce(setup: &Setup, first: Slot) -> Vec<u8> {
+    [setup.context.epoch.get(), first.get()].map(|number| u8::try_from(number).unwrap()).to_vec()
 }
 
 impl Seat {
-    fn start(disk: Disk, records: Vec<Record>, switches: Switches, window: u64) -> Self {
+    fn start_unjudged(disk: Disk, records: Vec<Record>, switches: Switches, window: u64) -> Self {
         let limits = Limits { window, ..Limits::default() };
         let config = Config { role: Role::Validator, switches, limits };
         let recovered = disk.clone().recover().unwrap();
         let past = PastBlocks { genesis: GENESIS, recovered, records: records.clone() };
-        let host = PipelineHost::new(&SETUP, Quorum::BYZANTINE, config, past, decode).unwrap();
+        let codec = BlockCodec { decode, announce };
+        let host = PipelineHost::new(&SETUP, Quorum::BYZANTINE, config, past, codec).unwrap();
         let workers = Workers { executor: Arc::new(Sum), store: Arc::new(Mutex::new(disk)) };
         let (jobs, said) = (VecDeque::new(), Vec::new());
         let mut seat = Self { host, workers, records, jobs, is_busy: false, said };
         seat.settle();
+        seat
+    }
+
+    /// On a chain whose committee stays.
+    fn start(disk: Disk, records: Vec<Record>, switches: Switches, window: u64) -> Self {
+        let mut seat = Self::start_unjudged(disk, records, switches, window);
+        seat.give(Input::Judged(Judged::ALL));
         seat
     }
 
@@ -232,17 +255,27 @@ impl Seat {
 
     /// The process ends, and another one begins with what is on the disks.
     fn restart(&self) -> Self {
-        let disk = self.workers.store.lock().unwrap().clone();
-        Self::start(disk, self.records.clone(), Switches::ON, 64)
+        let mut seat = self.restart_unjudged();
+        seat.give(Input::Judged(Judged::ALL));
+        seat
     }
 
-    fn give(&mut self, input: Input<PipelineHost<Disk>>) {
+    pub(crate) fn restart_unjudged(&self) -> Self {
+        let disk = self.workers.store.lock().unwrap().clone();
+        Self::start_unjudged(disk, self.records.clone(), Switches::ON, 64)
+    }
+
+    pub(crate) fn new_unjudged() -> Self {
+        Self::start_unjudged(Disk::new(), Vec::new(), Switches::ON, 64)
+    }
+
+    pub(crate) fn give(&mut self, input: Input<PipelineHost<Disk>>) {
         self.host.handle(Instant::START, input);
         self.settle();
     }
 
     /// Carries out what the host wants, jobs too unless they wait.
-    fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         loop {
             while let Some(output) = self.host.poll() {
                 match output {
@@ -257,32 +290,32 @@ impl Seat {
         }
     }
 
-    fn begin(&mut self) {
-        self.give(Input::Began { first: FIRST });
+    pub(crate) fn begin(&mut self) {
+        self.give(Input::Began { epoch: SETUP.context.epoch, first: FIRST });
     }
 
-    fn propose(&mut self, slot: u64, addends: &[u8]) {
+    pub(crate) fn propose(&mut self, slot: u64, addends: &[u8]) {
         let (parent, block) = (Some(name(slot - 1)), block(slot, addends));
         self.give(Input::Proposed { slot: Slot::new(slot), parent, block });
     }
 
-    fn prefinalize(&mut self, slot: u64) {
+    pub(crate) fn prefinalize(&mut self, slot: u64) {
         let (slot, value) = (Slot::new(slot), name(slot));
         self.give(Input::Prefinalized { slot, view: View::new(slot, 0), value });
     }
 
-    fn order(&mut self, slot: u64, addends: &[u8]) {
+    pub(crate) fn order(&mut self, slot: u64, addends: &[u8]) {
         self.give(Input::Ordered { slot: Slot::new(slot), block: block(slot, addends) });
     }
 
     /// The channel has a certificate of this sum.
-    fn certify(&mut self, slot: u64, sum: u64) {
+    pub(crate) fn certify(&mut self, slot: u64, sum: u64) {
         let reveal = Reveal {
             slot: Slot::new(slot),
             round: None,
             value: Some(name(slot)),
             bound: Some(name(slot)),
-            output: signed(slot, sum),
+            output: signed(&SETUP, slot, sum),
             path: Path::Tight,
             proof: CERTIFICATE.clone(),
         };
@@ -296,7 +329,7 @@ impl Seat {
         std::mem::take(&mut self.said)
     }
 
-    fn beside(&mut self, effect: prefinal_beacon::Effect<StateSig>) {
+    pub(crate) fn beside(&mut self, effect: prefinal_beacon::Effect<StateSig>) {
         let epoch = SETUP.context.epoch;
         self.give(Input::Beside(OneOf::First(epochs::Effect::Of { epoch, effect })));
     }
@@ -313,19 +346,19 @@ impl Seat {
         })
     }
 
-    fn committed(&self) -> u64 {
+    pub(crate) fn committed(&self) -> u64 {
         self.host.committed().height.get()
     }
 
-    fn took(&mut self) -> Vec<Said> {
+    pub(crate) fn took(&mut self) -> Vec<Said> {
         std::mem::take(&mut self.said)
     }
 }
 
 fn say(effect: Effect<PipelineHost<Disk>>) -> Said {
     match effect {
-        Effect::Beside(OneOf::First(epochs::Input::Content { content, .. })) => {
-            Said::Signs(content)
+        Effect::Beside(OneOf::First(epochs::Input::Content { epoch, content })) => {
+            Said::Signs(epoch, content)
         }
         Effect::Beside(OneOf::First(epochs::Input::Prefinalized { view, .. })) => Said::Again(view),
         Effect::Show { to, message: OneOf::First(Message::Output { slot, shown, .. }), .. } => {
@@ -334,7 +367,10 @@ fn say(effect: Effect<PipelineHost<Disk>>) -> Said {
             Said::Shown(to, slot, root)
         }
         Effect::Tell(BlockEvent::Ordered(block)) => {
-            Said::Ordered(block.transactions().iter().map(|one| one.0).collect())
+            let announced = block.system_transaction().unwrap_or_default();
+            Said::Ordered(
+                block.transactions().iter().map(|one| one.0).chain(announced.to_vec()).collect(),
+            )
         }
         Effect::Tell(BlockEvent::Executed(height)) => Said::Executed(height),
         Effect::Tell(BlockEvent::Certified(height)) => Said::Certified(height),
@@ -345,7 +381,7 @@ fn say(effect: Effect<PipelineHost<Disk>>) -> Said {
     }
 }
 
-const ONE: Height = Height::new(1);
+pub(crate) const ONE: Height = Height::new(1);
 
 #[test]
 fn a_block_is_signed_with_its_vote_if_it_is_executed_by_then_and_the_contract_asked_once() {
@@ -524,7 +560,7 @@ fn the_last_256_certificates_are_kept_and_older_ones_forgotten() {
     let mut seat = seat.restart();
     assert_eq!(slots(seat.lookup(0..=LAST)), kept);
     seat.begin();
-    let given = seat.took().into_iter().filter(|said| matches!(said, Said::Signs(_)));
+    let given = seat.took().into_iter().filter(|said| matches!(said, Said::Signs(..)));
     assert_eq!(given.count(), kept.len());
 }
 
@@ -538,7 +574,7 @@ fn a_restarted_party_signs_what_it_signed_or_nothing() {
     assert_eq!(seat.took(), [Said::Executed(ONE), signs(3, 5)]);
     // The block is not written in this life: it is executed again, by something else.
     let mut records = seat.records.clone();
-    records.push(Record::Ordered { slot: FIRST, block: block(3, &[6]) });
+    records.push(Record::Ordered { slot: FIRST, block: block(3, &[6]).into() });
     let mut seat = Seat::start(Disk::new(), records, Switches::ON, 64);
     seat.begin();
     let said = seat.took();

@@ -1,6 +1,7 @@
 //! Validators with a separate engine in each epoch: one joins that is in no committee at first, so it
 //! has no engine and asks its peers what is final.
 use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,14 +12,17 @@ use prefinal_crypto_core::context::{ChainId, EpochId};
 use prefinal_crypto_core::secret::Secret;
 use prefinal_engine::{Launch, PastVotes};
 use prefinal_jolteon::Jolteon;
-use prefinal_protocol::{Instant, Machine, Output, Recipient};
+use prefinal_protocol::{Instant, Machine, Output, Recipient, Slot};
+use prefinal_validator::application::{self, ChainApplication, Judged};
 use prefinal_validator::change::{Application, ApprovedChanges, Draft};
 use prefinal_validator::scheme::{Bls, KeyedScheme};
 use prefinal_validator::setup::{Algorithm, Identity, Plan, Setup};
-use prefinal_validator::{Effect, Event, Input, Message, StartError, Validator};
+use prefinal_validator::{
+    Effect, Event, Input, Message, PastLife, RecordOf, StartError, Validator,
+};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
-type Seat = Validator<Bls, Jolteon>;
+type Seat = Validator<Bls, Jolteon, Witness>;
 type Word = Message<Bls, prefinal_jolteon::Message>;
 
 /// Every message takes so long.
@@ -42,10 +46,84 @@ fn begin(
     Jolteon::start(config, signer, records).map_err(|why| StartError::Engine(why.to_string()))
 }
 
+/// An application that is told of no slot before it is known whose it is.
+struct Witness {
+    /// No slot before this one is another epoch's than those that were told.
+    limit: Slot,
+    judged: Option<Judged>,
+    /// The first slots of the epochs that follow.
+    firsts: Vec<Slot>,
+    begun: Vec<EpochId>,
+    ordered: Slot,
+    proposed: usize,
+}
+
+impl Witness {
+    const NEW: Self = Self {
+        limit: Slot::new(0),
+        judged: None,
+        firsts: Vec::new(),
+        begun: Vec::new(),
+        ordered: Slot::new(0),
+        proposed: 0,
+    };
+}
+
+impl ChainApplication for Witness {
+    type Channels = ();
+    type Record = ();
+    type Job = Infallible;
+    type Verdict = Infallible;
+    type Event = Infallible;
+    type Workers = ();
+
+    fn handle(&mut self, _: Instant, input: application::Input<Self>) {
+        match input {
+            application::Input::Proposed { slot, .. } => {
+                assert!(slot < self.limit, "{slot} may be of another epoch: {}", self.limit);
+                self.proposed += 1;
+            }
+            application::Input::Prefinalized { slot, .. } => {
+                assert!(slot < self.limit, "{slot} may be of another epoch: {}", self.limit);
+            }
+            application::Input::Ordered { slot, .. } => {
+                assert!(slot > self.ordered);
+                self.ordered = slot;
+            }
+            application::Input::Began { epoch, .. } => self.begun.push(epoch),
+            application::Input::Follows { setup, first } => {
+                assert_eq!(usize::try_from(setup.context.epoch.get()), Ok(self.firsts.len() + 1));
+                assert!(first > self.ordered, "{first} is told behind {}", self.ordered);
+                self.firsts.push(first);
+                self.limit = first;
+            }
+            application::Input::Judged(judged) => {
+                let before = self.judged.replace(judged).unwrap_or(Judged::NOTHING);
+                assert!(judged.undecided >= before.undecided && judged.limit >= before.limit);
+                assert!(judged.undecided <= judged.limit);
+                self.limit = judged.limit;
+            }
+            application::Input::Value { .. } => {}
+            application::Input::Beside(never) => match never {},
+            application::Input::Checked(never) => match never {},
+        }
+    }
+
+    fn poll(&mut self) -> Option<application::Output<Self>> {
+        None
+    }
+
+    fn run(job: Infallible, (): &()) -> Infallible {
+        job
+    }
+}
+
 struct Net {
     now: Instant,
     identities: Vec<Arc<Identity>>,
     seats: Vec<Seat>,
+    /// What each has kept.
+    records: Vec<Vec<RecordOf<Jolteon, Witness>>>,
     queue: VecDeque<(usize, usize, Word)>,
     /// A party whose links are cut.
     cut: Option<usize>,
@@ -55,11 +133,11 @@ struct Net {
 }
 
 impl Net {
-    fn handle(&mut self, at: usize, input: Input<Bls, Jolteon>) {
+    fn handle(&mut self, at: usize, input: Input<Bls, Jolteon, Witness>) {
         self.seats[at].handle(self.now, input);
         while let Some(output) = self.seats[at].poll() {
             match output {
-                Output::Keep(_) | Output::Note(_) => {}
+                Output::Keep(record) | Output::Note(record) => self.records[at].push(record),
                 Output::Do(Effect::Send { to, message }) => {
                     let others = (0..self.seats.len()).filter(|one| *one != at);
                     let to = others.filter(|one| match to {
@@ -73,6 +151,7 @@ impl Net {
                     self.seats[at].handle(self.now, Input::Checked(verdict));
                 }
                 Output::Do(Effect::Tell(event)) => self.told(at, event),
+                Output::Do(Effect::Application(never)) => match never {},
             }
         }
     }
@@ -151,11 +230,14 @@ fn a_validator_without_an_engine_follows_until_it_has_one() {
 
     let setup = Arc::new(setup);
     let seat = |one: &Arc<Identity>| {
-        Validator::new(&setup, Arc::clone(one), Life::First, Vec::new(), begin).unwrap()
+        let application = Witness::NEW;
+        let past = PastLife { life: Life::First, records: Vec::new(), application };
+        Validator::with_application(&setup, Arc::clone(one), past, begin).unwrap()
     };
     let mut net = Net {
         now: Instant::START,
         seats: identities.iter().map(seat).collect(),
+        records: vec![Vec::new(); identities.len()],
         shown: vec![BTreeMap::new(); identities.len()],
         identities,
         queue: VecDeque::new(),
@@ -176,5 +258,24 @@ fn a_validator_without_an_engine_follows_until_it_has_one() {
     assert_eq!(net.seats[NEWCOMER].epoch(), EpochId::new(1));
     let own = &net.shown[NEWCOMER];
     assert_eq!(own.keys().next(), net.first.get(&EpochId::new(1)));
+    for seat in &net.seats {
+        let Witness { firsts, begun, proposed, .. } = seat.application();
+        assert_eq!(firsts.len(), 1);
+        let newest = begun.last().copied();
+        assert_eq!(newest, Some(EpochId::new(1)));
+        assert!(*proposed > 0);
+    }
     assert!(own.iter().all(|(slot, value)| net.shown[1].get(slot).is_none_or(|one| one == value)));
+    starts_again(&mut net, &setup);
+}
+
+/// Who starts again comes to the boundary again, and to all slots behind it at once.
+fn starts_again(net: &mut Net, setup: &Arc<Setup>) {
+    let (life, records) = (Life::later([1; 16]), net.records[1].clone());
+    let past = PastLife { life, records, application: Witness::NEW };
+    let identity = Arc::clone(&net.identities[1]);
+    net.seats[1] = Validator::with_application(setup, identity, past, begin).unwrap();
+    net.handle(1, Input::Start);
+    let Witness { firsts, ordered, .. } = net.seats[1].application();
+    assert!(firsts.len() == 1 && ordered > &firsts[0], "{firsts:?} {ordered}");
 }

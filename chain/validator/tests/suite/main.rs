@@ -7,6 +7,7 @@
 //! | `driver`    | participants behind drivers: two handovers, crashes anywhere               |
 //! | `change`    | participants whose chain changes its committee by transactions             |
 //! | `execution` | the host of the pipeline alone, without an engine                          |
+//! | `committees` | the same, while the committee changes                                     |
 //! | `joins`     | validators with an engine in each epoch: one joins without an engine       |
 #![allow(
     clippy::indexing_slicing,
@@ -16,6 +17,7 @@
 )]
 
 mod change;
+mod committees;
 mod driver;
 mod execution;
 mod handover;

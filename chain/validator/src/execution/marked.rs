@@ -1,0 +1,46 @@
+//! What the pipeline needs of an engine's block.
+use std::sync::Arc;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use prefinal_engine::Block;
+use prefinal_protocol::Value;
+
+use crate::transaction::Kind;
+
+/// First byte of transactions that are executed. No transaction of the key generation begins with it
+/// ([`crate::transaction`]).
+pub const MARK: u8 = 0xe0;
+
+/// The bytes in a block of a transaction that is executed.
+#[must_use]
+pub fn marked(transaction: &[u8]) -> Vec<u8> {
+    [&[MARK], transaction].concat()
+}
+
+/// A block with those of its transactions that are executed.
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct MarkedBlock {
+    /// The name of the engine's block.
+    pub value: Value,
+    /// Transactions behind their [`MARK`], in the block's order.
+    pub transactions: Vec<Arc<[u8]>>,
+    /// Whether others are of a key generation, so that the block may make the next committee's keys suffice.
+    pub deals: bool,
+}
+
+impl From<Block> for MarkedBlock {
+    fn from(block: Block) -> Self {
+        let Block { value, mut transactions } = block;
+        let deals = |one: &Arc<[u8]>| matches!(Kind::of(one), Some(Kind::Dealing | Kind::Keys));
+        let deals = transactions.iter().any(deals);
+        transactions.retain(|one| one.starts_with(&[MARK]));
+        Self { value, transactions, deals }
+    }
+}
+
+impl MarkedBlock {
+    /// What is executed, without marks.
+    pub(super) fn unmarked(&self) -> impl Iterator<Item = &[u8]> {
+        self.transactions.iter().filter_map(|one| one.strip_prefix(&[MARK]))
+    }
+}
