@@ -110,12 +110,13 @@ fn draw(file: &File, run: &str, slots: &[SlotTimeline]) -> Result<(), Failure> {
         ("the last party has the value", after(|slot| slot.valued.last)),
     ];
     let longest = kinds.iter().filter_map(|(_, waits)| waits.longest()).max().unwrap_or_default();
-    let right = (longest.as_secs_f64() * 1.05e3).max(1.0);
+    // With room for the legend.
+    let right = (longest.as_secs_f64() * 1.6e3).max(1.0);
     let lines = kinds.iter().map(|(name, waits)| {
         let points = waits.quantiles().chain([(right, 100.0)]);
         Line { name: (*name).to_owned(), points: points.collect() }
     });
-    let title = format!("What happens after a slot is final, {run}");
+    let title = format!("What happens after a slot is final: {run} path");
     let picture = Lines {
         title: &title,
         across: Axis {
