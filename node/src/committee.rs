@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use prefinal_crypto_core::access::Party;
-use prefinal_lab::place;
 use prefinal_sim::Placement;
 use prefinal_weighted_rounding::{Ratio, Weight};
 
 use crate::changes::{Changes, founding};
 use crate::round;
+use crate::weighing::{Weighing, WeighingError};
 use prefinal_lab::Failure;
-use prefinal_lab::stakes::StakeTable;
+use prefinal_lab::stakes::{Holders, StakeTable};
 use prefinal_validator::setup::{Algorithm, Plan, PlanError};
 
 /// The committee that a command runs.
@@ -57,10 +57,23 @@ impl CommitteeOptions {
         algorithm: Algorithm,
         changes: &Changes,
     ) -> Result<(Plan, Vec<Plan>, Option<Placement>), Failure> {
-        let table = self.stakes.as_deref().map_or_else(StakeTable::embedded, StakeTable::read)?;
+        self.gather_weighed((parties, changes), algorithm, &Weighing::default())
+    }
+
+    /// As [`Self::gather_all`], weighed and placed in another way than usual.
+    ///
+    /// # Errors
+    /// As [`Self::gather_all`], and if a table of weights or round trips is bad.
+    pub fn gather_weighed(
+        &self,
+        (parties, changes): (Parties, &Changes),
+        algorithm: Algorithm,
+        weighing: &Weighing,
+    ) -> Result<(Plan, Vec<Plan>, Option<Placement>), Failure> {
+        let table = weighing.read(self.stakes.as_deref())?;
         let joining = changes.joining();
         let count = parties.count(&table, joining);
-        let stakes = table.largest(count.saturating_add(joining)).ok_or_else(|| {
+        let holders = table.largest_holders(count.saturating_add(joining)).ok_or_else(|| {
             let (name, holders) = (table.name(), table.holders());
             let joining =
                 if joining > 0 { format!(" and {joining} that join") } else { String::new() };
@@ -68,19 +81,28 @@ impl CommitteeOptions {
                 "--parties {count}{joining}: {name} has only {holders} holders with stake"
             ))
         })?;
-        let plan = |stakes| {
-            Plan::new(stakes, algorithm, self.fast).map_err(|error| match error {
+        let plan = |holders: &Holders| {
+            weighing.plan(holders, algorithm, self.fast).map_err(|error| match error {
                 // A short table, and not the number of parties, is what has to change.
-                PlanError::TooFew(_) if !matches!(parties, Parties::Exactly(_)) => {
+                WeighingError::Plan(error @ PlanError::TooFew(_))
+                    if !matches!(parties, Parties::Exactly(_)) =>
+                {
                     Failure::bad_input(format_args!("{}: {error}", table.name()))
                 }
-                error => Failure::bad_input(error),
+                WeighingError::Plan(error) => Failure::bad_input(error),
+                WeighingError::Weights(error) => Failure::bad_input(format_args!(
+                    "{}, column `weight`: {error}; give other weights, or put --slow further apart",
+                    table.name()
+                )),
+                WeighingError::Options(failure) => failure,
             })
         };
-        let later = changes.later(count, &stakes, self.seed)?.into_iter().map(plan);
-        let later = later.collect::<Result<Vec<_>, _>>()?;
-        let plan = plan(founding(count, &stakes))?;
-        let placement = place(&self.regions, plan.parties(), self.seed)?;
+        // Weights of the table are those of all, for then no committee follows.
+        let of = |stakes| Holders { stakes, weights: holders.weights.clone() };
+        let later = changes.later(count, &holders.stakes, self.seed)?.into_iter();
+        let later = later.map(|stakes| plan(&of(stakes))).collect::<Result<Vec<_>, _>>()?;
+        let plan = plan(&of(founding(count, &holders.stakes)))?;
+        let placement = weighing.place(&self.regions, plan.parties(), self.seed)?;
         say!("{count} largest stakes of {}, seed {}", table.name(), self.seed);
         describe(&plan, placement.as_ref());
         std::iter::once(&plan).chain(&later).for_each(warn_of_autocrat);

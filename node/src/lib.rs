@@ -4,7 +4,7 @@
 //! |---------------|---------------------------------------------------------------------|
 //! | [`cli`]       | what can be asked                                                   |
 //! | [`output`]    | what it prints, and the files it leaves                             |
-//! | [`committee`] | the committee that a command runs: stakes, rounding, places         |
+//! | [`committee`] | the committee that a command runs: stakes, rounding, places; [`weighing`]: other ones |
 //! | [`party`]     | one validator as a task: its links, its journal, its jobs           |
 //! | [`devnet`]    | real time: a committee of such tasks in one process                 |
 //! | [`execution`] | its blocks executed: states, transactions, a load                   |
@@ -44,3 +44,4 @@ pub mod timelock;
 pub mod validator;
 pub mod verify;
 pub mod waits;
+pub mod weighing;

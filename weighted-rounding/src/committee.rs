@@ -15,7 +15,8 @@ use crate::proof::Prover;
 use crate::quantity::{Stake, Weight};
 use crate::rounding::{Guarantee, Rounding, SolveError};
 use crate::search::{Candidate, Demand, Found, Scanner};
-use crate::verify::{self, Claim, MAX_TOTAL};
+use crate::separation::Separation;
+use crate::verify::{self, Claim, MAX_TOTAL, VerifyError};
 
 /// Weights in the order of descending stake, and the proven bound on better ones.
 struct Solution {
@@ -44,6 +45,38 @@ impl Committee {
         let demands: Vec<Demand> = pairs.map(|pair| committee.demand(pair)).collect();
         let solution = committee.solve(&demands, objective)?;
         committee.certify(stakes, profile, &demands, solution)
+    }
+
+    /// These weights with the least threshold for each pair, verified.
+    pub(crate) fn take(
+        stakes: &[Stake],
+        weights: &[Weight],
+        profile: &Profile,
+    ) -> Result<Rounding, VerifyError> {
+        let separation = Separation::new(stakes, weights)?;
+        let total = stakes.iter().fold(0_u128, |sum, stake| sum.saturating_add(stake.get()));
+        let mut claims = Vec::with_capacity(profile.pairs().len());
+        for pair in profile.pairs() {
+            let unsafe_stake = pair.secrecy().floor_of(total);
+            let least = separation.least_safe(Stake::new(unsafe_stake.saturating_add(1)));
+            // If even all shares leak, the check shows who holds them.
+            claims.push(Claim { pair, threshold: least.unwrap_or(separation.total()) });
+        }
+        verify::verify(stakes, weights, &claims)?;
+        let sound = |error| match error {
+            SolveError::Unsound(error) => error,
+            _ => VerifyError::ZeroTotal { parties: stakes.len() },
+        };
+        let committee = Self::new(stakes).map_err(sound)?;
+        let demands: Vec<Demand> =
+            profile.pairs().iter().map(|pair| committee.demand(pair)).collect();
+        let weight = |place: &usize| weights.get(*place).map_or(0, |weight| weight.get());
+        let solution = Solution {
+            weights: committee.places.iter().map(weight).collect(),
+            bound: Bound::Total(Weight::new(1)),
+            effort: Effort::default(),
+        };
+        committee.certify(stakes, profile, &demands, solution).map_err(sound)
     }
 
     fn new(stakes: &[Stake]) -> Result<Self, SolveError> {

@@ -70,6 +70,31 @@ impl Rounding {
         Committee::round(stakes, profile, objective)
     }
 
+    /// Takes weights as they are, from wherever they come, and gives each pair of `profile` its least threshold.
+    /// The time is proportional to the number of parties times the total weight.
+    ///
+    /// ```
+    /// # use prefinal_weighted_rounding::{Profile, Ratio, Rounding, Stake, Weight};
+    /// let (stakes, weights) = ([3, 2, 2, 2].map(Stake::new), [1; 4].map(Weight::new));
+    /// let rounding = Rounding::of_weights(&stakes, &weights, &Profile::slow())?;
+    /// assert_eq!(rounding.slow().map(|slow| slow.threshold()), Some(Weight::new(3)));
+    /// // Without a share for the largest, no threshold works.
+    /// let others = [0, 1, 1, 1].map(Weight::new);
+    /// assert!(Rounding::of_weights(&stakes, &others, &Profile::slow()).is_err());
+    /// # Ok::<(), prefinal_weighted_rounding::verify::VerifyError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`VerifyError::Refuted`] with a counterexample if no threshold satisfies a pair. Another variant if there is
+    /// not exactly one weight for each stake, all stakes are zero, or a sum is too large.
+    pub fn of_weights(
+        stakes: &[Stake],
+        weights: &[Weight],
+        profile: &Profile,
+    ) -> Result<Self, VerifyError> {
+        Committee::take(stakes, weights, profile)
+    }
+
     /// The stakes that were rounded.
     #[must_use]
     pub fn stakes(&self) -> &[Stake] {

@@ -124,7 +124,7 @@ pub(crate) fn thresholds(sheet: &mut Sheet, quick: bool) -> Outcome<()> {
     }
     let costs = Costs::measure().map_err(|why| why.to_string())?;
     let network = network(&plan, &["all"])?;
-    let order = Order { network, cores: cores(), seed: SEED, slots, costs };
+    let order = Order { network, cores: cores(), seed: SEED, slots, costs, others: Vec::new() };
     let rows = thresholds::weights::<Wvuf, Jolteon>(&plan, order).map_err(|why| why.to_string())?;
     for line in rows {
         let case = match line.total() {

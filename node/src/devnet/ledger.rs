@@ -16,7 +16,7 @@ use crate::http::{PathWaits, SlotReport};
 use crate::party::PartyEvent;
 use crate::waits;
 use prefinal_lab::Failure;
-use prefinal_lab::waits::{Waits, milliseconds};
+use prefinal_lab::waits::{Wait, Waits, milliseconds};
 use prefinal_registry::NamedScheme;
 use prefinal_registry::chronicle::Chronicle;
 use prefinal_validator::Event;
@@ -195,11 +195,12 @@ impl<S: NamedScheme> Ledger<S> {
     fn waits(&self, slots: impl RangeBounds<Slot>) -> Waits {
         self.rows
             .range(slots)
-            .map(|(_, row)| row)
-            .flat_map(|row| {
-                row.revealed.iter().map(move |(party, revealed)| (row, party, revealed))
+            .flat_map(|(slot, row)| {
+                row.revealed.iter().filter_map(move |(party, (at, _))| {
+                    let span = at.since(*row.finalized.get(party)?);
+                    Some(Wait { slot: *slot, span })
+                })
             })
-            .filter_map(|(row, party, (at, _))| Some(at.since(*row.finalized.get(party)?)))
             .collect()
     }
 

@@ -19,6 +19,7 @@ use prefinal_weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Weig
 
 use crate::output::Sink;
 use elsewhere::Method;
+pub(crate) use elsewhere::nearest;
 use prefinal_lab::Failure;
 use prefinal_lab::stakes::StakeTable;
 pub use report::guarantees;
@@ -147,7 +148,7 @@ fn solve(table: &StakeTable, profile: &Profile, objective: Objective) -> Result<
         .map_err(|error| Failure::bad_input(format_args!("{}: {error}", table.name())))
 }
 
-fn pair(name: &str, ratios: &[Ratio]) -> Result<Pair, Failure> {
+pub(crate) fn pair(name: &str, ratios: &[Ratio]) -> Result<Pair, Failure> {
     match ratios {
         [secrecy, reconstruction] => Pair::new(name, *secrecy, *reconstruction)
             .map_err(|error| Failure::bad_input(format_args!("--{name}: {error}"))),

@@ -5,6 +5,7 @@
 //! | here         | the paper's experiment: slow path against fast path                       |
 //! | `campaign`   | thousands of executions under attack                                      |
 //! | `execution`  | from a transaction to its certified, durable state, with the pipeline's switches |
+//! | `global`     | when slots are final and computable, whether anybody knows it             |
 //! | `load`       | latency over throughput, with clients on Trantor                          |
 //! | `sync`       | followers of a chain: naive against pipelined, among slow and lying peers |
 //! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
@@ -14,6 +15,7 @@
 
 mod campaign;
 mod execution;
+mod global;
 mod load;
 mod sync;
 mod thresholds;
@@ -45,6 +47,7 @@ use crate::choice::choice;
 use crate::committee::{CommitteeOptions, Parties};
 use crate::output::{self, named};
 use crate::waits;
+use crate::weighing::Weighing;
 
 /// Aptos mainnet with about 130 validators, as the paper reports it (section 7.4).
 const PAPER_SLOW_MS: &str = "85.5";
@@ -58,6 +61,8 @@ const CORES: NonZeroU32 = NonZeroU32::new(32).unwrap();
 pub struct Options {
     #[command(flatten)]
     committee: CommitteeOptions,
+    #[command(flatten)]
+    weighing: Weighing,
     #[command(flatten)]
     changes: Changes,
     #[command(flatten)]
@@ -103,7 +108,7 @@ pub struct Options {
     /// Play executions of small committees under attack instead, one for each seed from --seed on
     #[arg(long, conflicts_with_all = [
         "parties", "regions", "scheme", "slots", "cores", "jitter", "interface", "connection",
-        "costs", "out", "thresholds", "join", "leave",
+        "costs", "out", "thresholds", "join", "leave", "slow", "budget", "weights", "round_trips",
     ])]
     campaign: bool,
     /// How many executions a campaign has
@@ -139,6 +144,12 @@ impl Options {
     /// How many take part.
     fn parties(&self) -> Parties {
         self.parties.map_or(Parties::All, Parties::Exactly)
+    }
+
+    /// The committees, and where their parties are.
+    fn gather(&self, changes: &Changes) -> Result<(Plan, Vec<Plan>, Option<Placement>), Failure> {
+        let who = (self.parties(), changes);
+        self.committee.gather_weighed(who, Algorithm::Fast, &self.weighing)
     }
 
     /// The links between parties that are placed.
@@ -278,8 +289,7 @@ fn run_on<S: Priced, E: Subject>(options: &Options) -> Result<(), Failure> {
         return thresholds::run::<S, E>(options);
     }
     let started = Clock::now();
-    let (plan, later, placement) =
-        options.committee.gather_all(options.parties(), Algorithm::Fast, &options.changes)?;
+    let (plan, later, placement) = options.gather(&options.changes)?;
     let costs = costs(options)?;
     let (slow, fast) = if options.ideal {
         dealt::both::<S, E>(&plan, options.committee.seed, &options.world(placement, costs))?
@@ -288,6 +298,8 @@ fn run_on<S: Priced, E: Subject>(options: &Options) -> Result<(), Failure> {
     };
     slow.compare(&fast)?;
     print_table(&slow, &fast);
+    let runs = [("slow path only", &slow), ("fast path", &fast)];
+    global::show(&runs);
     write(options, costs, &slow, &fast)?;
     say!("{:.1} s", started.elapsed().as_secs_f64());
     Ok(())
@@ -320,6 +332,7 @@ fn experiment<S: Priced>(
 
 fn print_table(slow: &Outcome, fast: &Outcome) {
     say!("{}", waits::table(&[("slow path only", &slow.waits), ("fast path", &fast.waits)]));
+    say!("longest: the wait of a slot's last party (Definition 12), a mean over slots");
     say!("the paper's mean on mainnet: {PAPER_SLOW_MS} ms slow, {PAPER_FAST_MS} ms fast");
     say!(
         "with both paths {} of {} values came by the fast one",
@@ -362,6 +375,8 @@ fn write(options: &Options, costs: Costs, slow: &Outcome, fast: &Outcome) -> Res
     waits::plot(&svg, title, &paths)?;
     let text = serde_json::to_vec_pretty(&costs).map_err(Failure::bad_input)?;
     std::fs::write(&json, text).map_err(|error| named(&json, error))?;
-    say!("written: {}, {}, {}", csv.display(), svg.display(), json.display());
+    let [slots, timeline] = global::write(folder, &[("slow", slow), ("fast", fast)])?;
+    let written = [csv, svg, slots, timeline, json].map(|file| file.display().to_string());
+    say!("written: {}", written.join(", "));
     Ok(())
 }

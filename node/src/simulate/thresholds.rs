@@ -5,27 +5,54 @@ use std::path::Path as File;
 
 use prefinal_lab::Failure;
 use prefinal_lab::committee::Subject;
-use prefinal_lab::thresholds::{self, Delays, Order, Row};
+use prefinal_lab::thresholds::{self, Delays, Order, Profile, Row};
 use prefinal_lab::waits::{Waits, milliseconds};
-use prefinal_validator::setup::Algorithm;
+use prefinal_validator::setup::Plan;
+use prefinal_weighted_rounding::{Pair, Ratio, Separation};
 
 use super::{Options, costs};
+use crate::changes::Changes;
 use crate::output::Sink;
-use crate::round::parts_of;
+use crate::round::{self, parts_of};
 use crate::table;
 use crate::waits;
 use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
 
+/// What is shown of waits.
+const MEASURES: [&str; 5] = ["mean", "p50", "p90", "p99", "longest"];
+
 /// Measures message delays, then waits over the geography, and shows and writes both.
 pub(super) fn run<S: Priced, E: Subject>(options: &Options) -> Result<(), Failure> {
-    let (plan, placement) = options.committee.gather(options.parties(), Algorithm::Fast)?;
+    let (plan, _, placement) = options.gather(&Changes::default())?;
+    let others = paper(&plan, &options.weighing.slow()?)?;
     let (costs, seed) = (costs(options)?, options.committee.seed);
     show_delays(&thresholds::delays::<S, E>(&plan, options.committee.fast, seed)?, &options.out)?;
     let network = options.network(placement);
-    let order = Order { network, cores: options.cores(), seed, slots: options.slots, costs };
+    let (cores, slots) = (options.cores(), options.slots);
+    let order = Order { network, cores, seed, slots, costs, others };
     let rows = thresholds::weights::<S, E>(&plan, order)?;
     show(&rows);
     write(&options.out, &rows)
+}
+
+/// The paper's rounding: to the nearest, with a threshold for each path by one additive bound. Its guarantee is the
+/// least stake from which every set reaches the threshold, exactly.
+fn paper(plan: &Plan, slow: &Pair) -> Result<Vec<Profile>, Failure> {
+    let Some(theirs) = round::nearest(&plan.stakes, slow, Ratio::TWO_THIRDS) else {
+        return Ok(Vec::new());
+    };
+    let separation = Separation::new(&plan.stakes, &theirs.weights).map_err(Failure::bad_input)?;
+    let total = plan.stakes.iter().map(|stake| stake.get()).sum();
+    let needs = separation.least_sufficient(theirs.fast);
+    let needs = needs.map(|stake| Ratio::new(stake.get(), total)).transpose();
+    Ok(vec![Profile {
+        name: "round to nearest, as the paper".to_owned(),
+        weights: theirs.weights.iter().map(|weight| weight.get().into()).collect(),
+        slow: Some(theirs.slow.get().into()),
+        fast: Some(theirs.fast.get().into()),
+        needs: needs.map_err(Failure::bad_input)?,
+        is_peer: true,
+    }])
 }
 
 fn show_delays(delays: &[Delays], folder: &File) -> Result<(), Failure> {
@@ -69,7 +96,7 @@ fn head(row: &Row) -> [String; 3] {
 fn cells(row: &Row) -> Vec<String> {
     let mut cells = head(row).to_vec();
     for waits in [&row.free, &row.behind, &row.ahead] {
-        cells.extend(waits.cells());
+        cells.extend(waits.cells_with_longest());
     }
     cells
 }
@@ -84,9 +111,9 @@ fn show(rows: &[Row]) {
         ("wait, ms: combining ahead", |row| &row.ahead),
     ];
     for (kind, waits) in kinds {
-        let header = [kind, "weight", "needs, %", "mean", "p50", "p90", "p99"];
+        let header = [kind, "weight", "needs, %", "mean", "p50", "p90", "p99", "longest"];
         let timed = rows.iter().filter(|row| waits(row).count() > 0);
-        let cells = timed.map(|row| [&head(row)[..], &waits(row).cells()].concat());
+        let cells = timed.map(|row| [&head(row)[..], &waits(row).cells_with_longest()].concat());
         say!("{}", table::table(&header, cells));
     }
     say!(
@@ -114,7 +141,7 @@ fn write(folder: &File, rows: &[Row]) -> Result<(), Failure> {
     let header = ["profile", "weight", "needs_percent"].map(str::to_owned).into_iter();
     let kinds = ["links", "behind", "ahead"]
         .into_iter()
-        .flat_map(|kind| ["mean", "p50", "p90", "p99"].map(|what| format!("{kind}_{what}_ms")));
+        .flat_map(|kind| MEASURES.map(|what| format!("{kind}_{what}_ms")));
     let header: Vec<String> = header.chain(kinds).collect();
     records(&csv, std::iter::once(header).chain(rows.iter().map(cells)))?;
     draw(&svg, rows)?;

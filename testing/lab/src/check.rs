@@ -8,6 +8,7 @@
 //! | accusations      | nobody honest is accused by anybody honest, and nobody again and again for one bad signature |
 //! | release contract | no early partial after a timeout of its round                                   |
 //! | secrecy          | see `view`                                                                       |
+//! | global times     | see [`global`](crate::global)                                                     |
 //!
 //! A party is faulty for a whole run. This includes a party that lost its disk on the way: it may have
 //! forgotten that it released a partial or signed a timeout, and the release contract rests on these.
@@ -19,10 +20,12 @@ use std::sync::Arc;
 use ::prefinal_beacon::{Path, Reveal, Slot, Value, View};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::{Context, EpochId};
+use prefinal_protocol::Instant;
 use prefinal_sim::{Note, Seat, check};
 
 use super::committee::{Ground, Observation};
 use super::view::Secrecy;
+use crate::global::{Exceptions, GlobalClocks, SlotTimes, TimesError};
 use crate::legible::Act;
 use prefinal_validator::scheme::PerPath;
 use prefinal_validator::setup::{FIRST, Setup};
@@ -51,6 +54,9 @@ pub enum Violation {
     /// The adversary could compute a value before its slot was final.
     #[error("secrecy: {0}")]
     Secrecy(String),
+    /// A slot is final, or its value computable, at another time than the paper's theorems say.
+    #[error("global times: {0}")]
+    Times(#[from] TimesError),
     /// An honest party keeps more than the limit.
     #[error("memory: {0}")]
     Memory(String),
@@ -69,6 +75,8 @@ pub struct Trial<'a, S: Priced> {
     pub setups: &'a BTreeMap<EpochId, Arc<Setup>>,
     /// The faulty parties, which may do anything.
     pub faulty: &'a BTreeSet<Party>,
+    /// The parties that crashed on the way, and may be late.
+    pub crashed: &'a BTreeSet<Party>,
     /// The notes of an earlier life, if the run continues from disks.
     pub before: &'a [Note<Observation<S>>],
     /// The notes of the run.
@@ -210,8 +218,26 @@ impl<S: Priced> Trial<'_, S> {
         for (epoch, setup) in self.setups {
             Secrecy::new(setup, timeline.base(*epoch), self.faulty).check(self)?;
         }
+        self.global_times()?;
         self.check_values()?;
         Ok(Summary::of(values, self.reveals().map(|reveal| reveal.path)))
+    }
+
+    /// When each slot was final, and its value computable, whether anybody knew it or not. Slots of an earlier
+    /// life are left out: their clock was another one.
+    ///
+    /// # Errors
+    /// If the paper's lemma or one of its theorems does not hold of a slot.
+    pub fn global_times(&self) -> Result<Vec<SlotTimes>, TimesError> {
+        let (faulty, crashed) = (self.faulty.clone(), self.crashed.clone());
+        let mut clocks = GlobalClocks::new(Exceptions { faulty, crashed });
+        clocks.learn(self.setups);
+        for note in self.before {
+            clocks.take_at((self.parties)(note.seat), &note.event, Instant::START);
+        }
+        clocks.begin();
+        self.notes.iter().for_each(|note| clocks.take((self.parties)(note.seat), note));
+        clocks.close()
     }
 
     /// Whether a seat is a faulty party's.

@@ -31,11 +31,13 @@ use prefinal_sim::{Host, Network, Seat, Simulation, Step, Stop};
 use crate::campaign::hand::Hand;
 use crate::campaign::ideal::Ideal;
 use crate::campaign::member::{Effect, Input, Member, PastLife, Post, Record, Terms};
+use crate::campaign::permissive::FIRST;
 use crate::committee::{Prices, Subject};
 use crate::failure::Failure;
+use crate::global::{Exceptions, GlobalClock, Sign};
 use crate::known::CheckedPartials;
 use crate::latency::{INSTANT, KEPT, Outcome, PATIENCE};
-use crate::legible::{ReadableEngine, partial_in};
+use crate::legible::{Act, ReadableEngine, partial_in};
 use crate::priced::Priced;
 use crate::prices::{Bill, heaviest};
 use crate::seating::Seating;
@@ -78,16 +80,7 @@ pub fn both<S: Priced, E: Subject>(
     keys: u64,
     world: &World,
 ) -> Result<(Outcome, Outcome), Failure> {
-    let (setup, identities) = setup::found(plan, keys).map_err(Failure::bad_input)?;
-    let hand = |algorithm| Arc::new(Ideal::<true>::hand(plan, algorithm));
-    let committee = Committee::<_, S> {
-        setup: Arc::new(setup),
-        identities: identities.into_iter().map(Arc::new).collect(),
-        hands: [Algorithm::Slow, Algorithm::Fast].map(hand),
-        ideal: true,
-        priced: PhantomData,
-    };
-    let committee = &committee;
+    let committee = &Committee::<_, S>::ideal(plan, keys)?;
     std::thread::scope(|scope| {
         let slow = scope.spawn(|| committee.run::<E>(Algorithm::Slow, world));
         let fast = committee.run::<E>(Algorithm::Fast, world);
@@ -97,10 +90,27 @@ pub fn both<S: Priced, E: Subject>(
     })
 }
 
+impl<S: Priced> Committee<Ideal<true>, S> {
+    fn ideal(plan: &Plan, keys: u64) -> Result<Self, Failure> {
+        let (setup, identities) = setup::found(plan, keys).map_err(Failure::bad_input)?;
+        let hand = |algorithm| Arc::new(Ideal::<true>::hand(plan, algorithm));
+        Ok(Self {
+            setup: Arc::new(setup),
+            identities: identities.into_iter().map(Arc::new).collect(),
+            hands: [Algorithm::Slow, plan.choice].map(hand),
+            ideal: true,
+            priced: PhantomData,
+        })
+    }
+}
+
 impl<F: Scheme + Random, S: Priced> Committee<F, S> {
     fn run<E: Subject>(&self, algorithm: Algorithm, world: &World) -> Result<Outcome, Failure> {
         let host = self.host::<E>(algorithm, world.prices)?;
         let seats = host.seating.count();
+        let mut clock = GlobalClock::new(&host.setup, Exceptions::default());
+        let parties = (0..seats).map(Party::new);
+        parties.for_each(|party| clock.take(party, Sign::Ready(FIRST), Instant::START));
         let mut around = prefinal_sim::Setup::new(seats, world.seed, world.network.clone());
         around.cores = world.cores;
         let mut simulation = Simulation::new(host, around).map_err(Failure::bad_input)?;
@@ -117,7 +127,11 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
             });
             for note in simulation.take_notes() {
                 let party = Party::new(note.seat.get());
+                if let Some(sign) = note.event.sign() {
+                    clock.take(party, sign, note.left);
+                }
                 match note.event {
+                    Fact::Act(_) | Fact::Released(..) => {}
                     Fact::Finalized(slot) => outcome.finalized(slot, party, note.at),
                     Fact::Revealed { slot, path, randomness } => {
                         outcome.revealed(slot, party, (path, randomness), note.at)?;
@@ -132,6 +146,7 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
             let what = format!("{got} of {wanted} values after {stop:?}");
             return Err(Failure::Disagreement(what));
         }
+        outcome.global = clock.close(None)?;
         outcome.close();
         for member in (0..seats).filter_map(|seat| simulation.machine(Seat::new(seat))) {
             let one = member.beacon().foresights();
@@ -147,10 +162,12 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
         prices: Prices,
     ) -> Result<DealtHost<E, F, S>, Failure> {
         let mut setup = Setup::clone(&self.setup);
+        setup.fast_after = if algorithm == Algorithm::Slow { u64::MAX } else { 0 };
         if E::OUTRUNS_JOBS {
             setup.pace.pause = setup.pace.pause.max(INSTANT);
         }
         let finality = setup.finality(E::QUORUM).map_err(Failure::bad_input)?;
+        let naming = E::naming(&setup).ok_or_else(|| Failure::bad_input("no committee"))?;
         let terms = Terms {
             context: setup.context,
             binding: Binding::Slot,
@@ -171,6 +188,7 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
             setup: Arc::new(setup),
             identities: Arc::clone(&self.identities),
             seating: Seating::new(self.identities.iter().map(|identity| identity.me)),
+            naming,
             prices,
             memo,
             known: CheckedPartials::default(),
@@ -185,9 +203,23 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
 /// What is noted of a run.
 #[derive(Clone, Debug)]
 enum Fact {
+    Act(Act),
+    Released(Path, Slot),
     Finalized(Slot),
     Revealed { slot: Slot, path: Path, randomness: [u8; 32] },
     Wrong(String),
+}
+
+impl Fact {
+    /// What the global times depend on.
+    const fn sign(&self) -> Option<Sign<'_>> {
+        match self {
+            Self::Act(Act::Ballot(ballot)) => Some(Sign::Ballot(ballot)),
+            Self::Released(path, slot) => Some(Sign::Released(*path, *slot)),
+            Self::Finalized(slot) => Some(Sign::Finalized(*slot)),
+            Self::Act(Act::GaveUp(_)) | Self::Revealed { .. } | Self::Wrong(_) => None,
+        }
+    }
 }
 
 /// The host: members without key generation, at measured prices.
@@ -197,6 +229,8 @@ struct DealtHost<E: ReadableEngine, F: Scheme, S> {
     setup: Arc<Setup>,
     identities: Arc<[Arc<Identity>]>,
     seating: Seating,
+    /// What names of blocks depend on.
+    naming: [u8; 32],
     prices: Prices,
     heaviest: u64,
     memo: E::Memo,
@@ -298,6 +332,13 @@ impl<E: Subject, F: Scheme + Random, S: Priced> Host for DealtHost<E, F, S> {
         }
     }
 
+    fn writes(&mut self, record: &Record<E::Record>, step: &mut Step<'_, Self>) {
+        let Record::Engine(record) = record else { return };
+        let me = self.seating.party(step.seat());
+        let act = E::written(me, record, &self.naming);
+        act.into_iter().for_each(|act| step.note(Fact::Act(act)));
+    }
+
     fn carry_out(&mut self, effect: Effect<E, F>, step: &mut Step<'_, Self>) {
         match effect {
             Effect::Send(to, post) => self.send(to, post, step),
@@ -336,13 +377,17 @@ impl<E: Subject, F: Scheme + Random, S: Priced> DealtHost<E, F, S> {
         let cost = match &post {
             Post::Engine(message) => {
                 E::see(&mut self.memo, from, message);
+                let act = E::sent(message, &self.naming);
+                act.into_iter().for_each(|act| step.note(Fact::Act(act)));
                 if let Some(message) = partial_in::<F, E>(message) {
                     self.known.see(from, &message);
+                    note_partial(&message, step);
                 }
                 self.bill().engine_message_out::<S, E>(from, message)
             }
             Post::Beacon(message) => {
                 self.known.see(from, message);
+                note_partial(message, step);
                 match message {
                     Message::Partial { .. } => self.bill().partial_out::<S>(from),
                     _ => Duration::ZERO,
@@ -351,6 +396,15 @@ impl<E: Subject, F: Scheme + Random, S: Priced> DealtHost<E, F, S> {
         };
         step.spend(cost);
         self.seating.post(to, Parcel { post: Arc::new(post), from }, step);
+    }
+}
+
+fn note_partial<E: Subject, F: Scheme + Random, S: Priced>(
+    message: &Message<F>,
+    step: &mut Step<'_, DealtHost<E, F, S>>,
+) {
+    if let Message::Partial { path, slot, .. } = message {
+        step.note(Fact::Released(*path, *slot));
     }
 }
 
@@ -371,6 +425,7 @@ mod tests {
     use std::num::NonZeroU32;
 
     use ::prefinal_beacon::{Bls, Foresights, Wvuf};
+    use prefinal_dispel::Dispel;
     use prefinal_jolteon::Jolteon;
     use prefinal_malachite::Malachite;
     use prefinal_sim::{Interface, Jitter};
@@ -380,6 +435,7 @@ mod tests {
     use super::*;
     use crate::campaign::board::{Board, KEYS, Layout};
     use crate::costs::Costs;
+    use crate::global::{Premise, SlotTimes};
 
     /// Nanoseconds, as measured once.
     const COSTS: &str = r#"{"ed25519_sign":23733,"ed25519_verify":76464,"g1_multiplication":125966,
@@ -439,6 +495,75 @@ mod tests {
         // They would show it if a partial had another length or price.
         let free = World { prices: Prices::FREE, ..world };
         assert_ne!(seen(&real.run::<E>(Algorithm::Fast, &free).unwrap()), seen(&fast));
+    }
+
+    fn are_equal(times: &[SlotTimes]) -> bool {
+        times.iter().all(|slot| slot.finalized == slot.reconstructed)
+    }
+
+    fn times<E: Subject>(choice: Algorithm, algorithm: Algorithm, world: World) -> Vec<SlotTimes> {
+        let stakes = [40_u64, 30, 20, 10, 10, 5, 1].map(|stake| Stake::new(stake.into())).to_vec();
+        let plan = Plan::new(stakes, choice, Ratio::FIVE_SIXTHS).unwrap();
+        let committee = Committee::<_, Bls>::ideal(&plan, KEYS).unwrap();
+        committee.run::<E>(algorithm, &world).unwrap().global
+    }
+
+    fn equal_links() -> World {
+        let network = Network::constant(Duration::from_millis(50));
+        World { network, prices: Prices::FREE, ..world() }
+    }
+
+    fn are(times: &[SlotTimes], premise: Premise) {
+        let wrong = times.iter().find(|slot| slot.premise != premise);
+        assert_eq!(wrong, None, "{premise}");
+        assert!(times.len() >= 12, "{times:?}");
+    }
+
+    /// Theorems 5.2 and 6.3, and where they say nothing.
+    fn theorems_hold<E: Subject>() {
+        for world in [world(), equal_links()] {
+            let tight = times::<E>(Algorithm::Tight, Algorithm::Tight, world);
+            are(&tight, Premise::Tight);
+            assert!(are_equal(&tight), "{tight:?}");
+        }
+        let at_once = times::<E>(Algorithm::Fast, Algorithm::Fast, equal_links());
+        are(&at_once, Premise::Synchronous);
+        assert!(are_equal(&at_once), "{at_once:?}");
+        let spread = times::<E>(Algorithm::Fast, Algorithm::Fast, world());
+        are(&spread, Premise::Asynchronous);
+        assert!(!are_equal(&spread), "{spread:?}");
+        let slow = times::<E>(Algorithm::Fast, Algorithm::Slow, world());
+        are(&slow, Premise::SlowPath);
+        assert!(slow.iter().all(|slot| slot.finalized < slot.reconstructed), "{slow:?}");
+    }
+
+    #[test]
+    fn theorems_hold_on_jolteon() {
+        theorems_hold::<Jolteon>();
+    }
+
+    #[test]
+    fn theorems_hold_on_malachite() {
+        theorems_hold::<Malachite>();
+    }
+
+    #[test]
+    fn theorems_hold_on_trantor() {
+        theorems_hold::<Trantor>();
+    }
+
+    /// Neither theorem applies: votes of several parties on several proposers may make a stage final before a quorum
+    /// has voted on all of them. Where all vote at once nothing lies between.
+    #[test]
+    fn a_stage_of_dispel_is_final_before_a_quorum_has_voted_on_all_of_it() {
+        let tight = times::<Dispel>(Algorithm::Tight, Algorithm::Tight, world());
+        are(&tight, Premise::ByProposer);
+        assert!(!are_equal(&tight), "{tight:?}");
+        for choice in [Algorithm::Tight, Algorithm::Fast] {
+            let at_once = times::<Dispel>(choice, choice, equal_links());
+            are(&at_once, Premise::ByProposer);
+            assert!(are_equal(&at_once), "{at_once:?}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use prefinal_crypto_core::access::Party;
 
 use prefinal_registry::chronicle::Unverified;
 
+use crate::global::TimesError;
 use crate::stakes::StakesError;
 use prefinal_validator::HaltError;
 
@@ -41,6 +42,12 @@ impl fmt::Display for Failure {
 
 impl From<Unverified> for Failure {
     fn from(error: Unverified) -> Self {
+        Self::Disagreement(error.to_string())
+    }
+}
+
+impl From<TimesError> for Failure {
+    fn from(error: TimesError) -> Self {
         Self::Disagreement(error.to_string())
     }
 }

@@ -17,7 +17,9 @@ use prefinal_sim::{Network, Note, Seat, Simulation, Stop};
 
 use super::committee::{Ground, Observation, Prices, Subject, ValidatorHost};
 use crate::failure::Failure;
-use crate::waits::Waits;
+use crate::global::{Exceptions, GlobalClocks, SlotTimes};
+use crate::timeline::{Part, SlotTimeline, timelines};
+use crate::waits::{Wait, Waits};
 use prefinal_validator::setup::{Algorithm, FIRST};
 
 /// Virtual time after which a run has failed.
@@ -63,6 +65,8 @@ pub struct Outcome {
     pub slot_time: Duration,
     /// How often a party combined the set of partials that it had predicted.
     pub foresights: Foresights,
+    /// When each slot was final, and its value computable, whether anybody knew it or not.
+    pub global: Vec<SlotTimes>,
     finalized: BTreeMap<(Slot, Party), Instant>,
     values: BTreeMap<Slot, [u8; 32]>,
     /// Where a key begins that was made in this run: its values are this run's.
@@ -129,11 +133,11 @@ impl<S: Priced> Experiment<S> {
     }
 
     /// Runs a simulation until every party has its values. `take` gets what is noted in portions, each with
-    /// how many values parties have by then, and may end the run.
+    /// how many values parties have by then and with the host, and may end the run.
     pub(crate) fn watch<E: Subject>(
         &self,
         simulation: &mut Simulation<ValidatorHost<S, E>>,
-        mut take: impl FnMut(Notes<S>, u64) -> Result<ControlFlow<()>, Failure>,
+        mut take: impl FnMut(Notes<S>, u64, &ValidatorHost<S, E>) -> Result<ControlFlow<()>, Failure>,
     ) -> Result<(), Failure> {
         let wanted = self.slots.saturating_mul(u64::from(simulation.host().seats()));
         let (mut seen, mut stop) = (0_u64, Stop::Watcher);
@@ -147,7 +151,8 @@ impl<S: Priced> Experiment<S> {
                 if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             simulation.host().check_halted()?;
-            if take(simulation.take_notes(), seen)?.is_break() {
+            let notes = simulation.take_notes();
+            if take(notes, seen, simulation.host())?.is_break() {
                 return Ok(());
             }
         }
@@ -164,10 +169,17 @@ impl<S: Priced> Experiment<S> {
         mut simulation: Simulation<ValidatorHost<S, E>>,
     ) -> Result<Outcome, Failure> {
         let mut outcome = Outcome::default();
-        self.watch(&mut simulation, |notes, _| {
-            notes.iter().try_for_each(|note| outcome.take(note))?;
+        // Everybody is honest, and nobody crashes.
+        let mut clocks = GlobalClocks::new(Exceptions::default());
+        self.watch(&mut simulation, |notes, _, host| {
+            clocks.learn(&host.setups());
+            for note in &notes {
+                clocks.take(Party::new(note.seat.get()), note);
+                outcome.take(note)?;
+            }
             Ok(ControlFlow::Continue(()))
         })?;
+        outcome.global = clocks.close()?;
         outcome.close();
         for seat in (0..simulation.host().seats()).map(Seat::new) {
             let beacon = simulation.machine(seat).and_then(|machine| machine.beacon());
@@ -233,8 +245,18 @@ impl Outcome {
 
     /// Computes what follows from all rows, when there are no more.
     pub(crate) fn close(&mut self) {
-        self.waits = self.rows.iter().map(|row| row.wait).collect();
+        self.waits = self.rows.iter().map(|row| Wait { slot: row.slot, span: row.wait }).collect();
         self.slot_time = self.mean_slot_time();
+    }
+
+    /// What happened to each slot, for those of which everything is known.
+    #[must_use]
+    pub fn timelines(&self) -> Vec<SlotTimeline> {
+        let parts = self.rows.iter().filter_map(|&Row { slot, party, wait, .. }| {
+            let known = self.finalized.get(&(slot, party)).copied()?;
+            Some(Part { slot, known, wait })
+        });
+        timelines(&self.global, parts)
     }
 
     /// Checks that two runs with one key gave every slot the same value.

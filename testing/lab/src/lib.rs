@@ -10,6 +10,7 @@
 //! | [`sync`]       | followers of a chain: naive against pipelined, and among hostile peers     |
 //! | [`campaign`]   | thousands of executions under attack, on every engine                     |
 //! | [`check`], `view` | what must hold of whole validators; `finality`: what is final          |
+//! | [`global`]     | when anybody could know that a slot is final, and when anybody could compute its value |
 //! | [`thresholds`] | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
 //! | [`observe`]    | a run event by event, for analysis in other programs                      |
 //! | [`committee`]  | the host: real machines in the simulator, each thing computed once        |
@@ -19,7 +20,7 @@
 //! | [`cache`]      | results that are the same for all parties of a process                    |
 //! | `seating`      | which party sits in which seat                                            |
 //! | `seen`         | the notes of a run                                                        |
-//! | [`waits`]      | how long parties waited for values                                        |
+//! | [`waits`]      | how long parties waited for values; [`timeline`]: what happened to each slot |
 //! | `prices`       | the price of each piece of work; [`costs`]: primitives, measured          |
 //! | [`stakes`]     | stake tables from files                                                   |
 //!
@@ -36,6 +37,7 @@ pub mod dealt;
 pub mod execution;
 mod failure;
 mod finality;
+pub mod global;
 mod ground;
 mod known;
 pub mod latency;
@@ -53,9 +55,10 @@ mod seen;
 pub mod stakes;
 pub mod sync;
 pub mod thresholds;
+pub mod timeline;
 mod view;
 pub mod waits;
 
 pub use crate::costs::Costs;
 pub use crate::failure::Failure;
-pub use crate::place::place;
+pub use crate::place::{place, place_in};

@@ -146,7 +146,7 @@ fn run<S: Priced>(
             }
         }));
     }
-    experiment.watch(&mut simulation, |notes, revealed| {
+    experiment.watch(&mut simulation, |notes, revealed, _| {
         let mut events = arrived.take();
         for note in notes {
             let (at, party) = (note.at.since_start(), note.seat.get());

@@ -1,4 +1,7 @@
 //! The places of an experiment's parties.
+use std::fs;
+use std::path::Path;
+
 use prefinal_sim::{Geography, Placement};
 
 use crate::failure::Failure;
@@ -20,8 +23,42 @@ pub fn place(regions: &[String], parties: usize, seed: u64) -> Result<Option<Pla
         _ => names,
     };
     let geography = Geography::aws().map_err(Failure::bad_input)?;
+    deal(&geography, &names, parties, seed).map(Some)
+}
+
+/// Places parties in the regions of a table of round trips, or in some of them by name; `all` means all of the table,
+/// `none` no placement. A table is a CSV with the columns `from,to,p50_ms,p90_ms`.
+///
+/// # Errors
+/// If the file cannot be read, or a line of it is no round trip, with its name and line; if a region is not in it.
+pub fn place_in(
+    table: &Path,
+    regions: &[String],
+    parties: usize,
+    seed: u64,
+) -> Result<Option<Placement>, Failure> {
+    let file = table.display();
+    let text = fs::read_to_string(table);
+    let text = text.map_err(|error| Failure::bad_input(format_args!("{file}: {error}")))?;
+    let geography = Geography::parse(&text);
+    let geography =
+        geography.map_err(|error| Failure::bad_input(format_args!("{file}: {error}")))?;
+    let mut names: Vec<&str> = regions.iter().map(String::as_str).collect();
+    match names.as_slice() {
+        ["none"] => return Ok(None),
+        ["all"] => names = geography.names().collect(),
+        _ => {}
+    }
+    deal(&geography, &names, parties, seed).map(Some)
+}
+
+fn deal(
+    geography: &Geography,
+    names: &[&str],
+    parties: usize,
+    seed: u64,
+) -> Result<Placement, Failure> {
     let seats = u32::try_from(parties).map_err(Failure::bad_input)?;
-    Placement::dealt(&geography, seats, &names, seed)
-        .map(Some)
+    Placement::dealt(geography, seats, names, seed)
         .map_err(|error| Failure::bad_input(format_args!("--regions: {error}")))
 }

@@ -1,6 +1,7 @@
 //! Stake tables: CSV with a column `stake` of whole numbers.
 //!
-//! Other columns, such as `address`, are ignored. Lines that begin with `#` say where the numbers come
+//! Other columns, such as `address`, are ignored; a column `weight`, with which shares are given and not computed, is
+//! read on request ([`StakeTable::read_weighted`]). Lines that begin with `#` say where the numbers come
 //! from. A byte order mark, as spreadsheets write it, is skipped. The file `-` is stdin. Every error in
 //! a table is found here and named with file, line and value, so that later code need not check again:
 //! a [`StakeTable`] has at least two holders with stake, and its order is the file's.
@@ -11,7 +12,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use prefinal_weighted_rounding::Stake;
+use prefinal_weighted_rounding::{Stake, Weight};
 
 /// The table that `devnet` and `simulate` use when none is named.
 const EMBEDDED: &str = include_str!("../../../data/stakes/aptos_mainnet_129.csv");
@@ -30,6 +31,17 @@ const MAX_BYTES: u64 = 64 << 20;
 pub struct StakeTable {
     name: String,
     stakes: Vec<u64>,
+    /// The weight of each entry, if they were asked for.
+    weights: Vec<u32>,
+}
+
+/// Holders with stake, the largest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holders {
+    /// The stake of each.
+    pub stakes: Vec<Stake>,
+    /// The weight of each; empty if weights were not asked for.
+    pub weights: Vec<Weight>,
 }
 
 /// Why a stake table cannot be used.
@@ -62,6 +74,30 @@ pub enum StakesError {
     /// A line is not one whole number.
     #[error("{name}:{line}: `{got}` is not a stake: {why}")]
     Entry {
+        /// The table.
+        name: String,
+        /// Line number, counted from one.
+        line: u64,
+        /// The text of the entry.
+        got: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Weights are to be taken from the table, and there is no single column for them.
+    #[error(
+        "{name}:{line}: expected a header with one column `weight` beside `stake`, got `{got}`"
+    )]
+    NoWeights {
+        /// The table.
+        name: String,
+        /// Line number, counted from one.
+        line: u64,
+        /// The text of the line.
+        got: String,
+    },
+    /// A line has no weight.
+    #[error("{name}:{line}: `{got}` is not a weight: {why}")]
+    Weight {
         /// The table.
         name: String,
         /// Line number, counted from one.
@@ -113,15 +149,32 @@ impl StakeTable {
     /// # Errors
     /// Every variant of [`StakesError`].
     pub fn read(path: &Path) -> Result<Self, StakesError> {
-        if path == Path::new(STDIN) {
-            return Self::read_from(io::stdin().lock(), STDIN_NAME);
-        }
-        let file = File::open(path)
-            .map_err(|source| StakesError::Read { name: path.display().to_string(), source })?;
-        Self::read_from(file, &path.display().to_string())
+        let (name, text) = Self::text_of(path)?;
+        Self::parse(&name, &text)
     }
 
-    fn read_from(source: impl Read, name: &str) -> Result<Self, StakesError> {
+    /// Reads a table from a file, with the column `weight`.
+    ///
+    /// # Errors
+    /// Every variant of [`StakesError`].
+    pub fn read_weighted(path: &Path) -> Result<Self, StakesError> {
+        let (name, text) = Self::text_of(path)?;
+        Self::parse_weighted(&name, &text)
+    }
+
+    fn text_of(path: &Path) -> Result<(String, String), StakesError> {
+        if path == Path::new(STDIN) {
+            let text = Self::take(io::stdin().lock(), STDIN_NAME)?;
+            return Ok((STDIN_NAME.to_owned(), text));
+        }
+        let name = path.display().to_string();
+        let file =
+            File::open(path).map_err(|source| StakesError::Read { name: name.clone(), source })?;
+        let text = Self::take(file, &name)?;
+        Ok((name, text))
+    }
+
+    fn take(source: impl Read, name: &str) -> Result<String, StakesError> {
         let mut text = String::new();
         source
             .take(MAX_BYTES + 1)
@@ -130,7 +183,24 @@ impl StakeTable {
         if u64::try_from(text.len()).unwrap_or(u64::MAX) > MAX_BYTES {
             return Err(StakesError::TooLarge { name: name.to_owned() });
         }
-        Self::parse(name, &text)
+        Ok(text)
+    }
+
+    /// Reads a table with the column `weight` from its text. `name` is used in errors.
+    ///
+    /// # Errors
+    /// Every variant of [`StakesError`] except those of reading the file.
+    pub fn parse_weighted(name: &str, text: &str) -> Result<Self, StakesError> {
+        let table = Self::parse(name, text)?;
+        let mut records = records(name, text);
+        let header =
+            records.next().ok_or_else(|| StakesError::Empty { name: name.to_owned() })??;
+        let Some(column) = header.column("weight") else {
+            let (name, line, got) = (name.to_owned(), header.number, header.shown());
+            return Err(StakesError::NoWeights { name, line, got });
+        };
+        let weights = records.map(|record| record?.weight(name, column));
+        Ok(Self { weights: weights.collect::<Result<_, _>>()?, ..table })
     }
 
     /// Reads a table from its text. `name` is used in errors.
@@ -138,11 +208,7 @@ impl StakeTable {
     /// # Errors
     /// Every variant of [`StakesError`] except those of reading the file.
     pub fn parse(name: &str, text: &str) -> Result<Self, StakesError> {
-        let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
-        let mut records = lines
-            .map(|(number, line)| (number, line.trim()))
-            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-            .map(|(number, line)| Line::read(name, number, line));
+        let mut records = records(name, text);
         let header =
             records.next().ok_or_else(|| StakesError::Empty { name: name.to_owned() })??;
         let column = header.stake_column(name)?;
@@ -159,7 +225,10 @@ impl StakeTable {
             (Some(&(line, stake)), None) => {
                 Err(StakesError::OneHolder { name: name(), line, stake })
             }
-            _ => Ok(Self { name: name(), stakes: entries.into_iter().map(|(_, s)| s).collect() }),
+            _ => {
+                let stakes = entries.into_iter().map(|(_, stake)| stake).collect();
+                Ok(Self { name: name(), stakes, weights: Vec::new() })
+            }
         }
     }
 
@@ -190,10 +259,21 @@ impl StakeTable {
     /// The `count` largest stakes, largest first. `None` if fewer entries have stake.
     #[must_use]
     pub fn largest(&self, count: usize) -> Option<Vec<Stake>> {
-        let mut sorted: Vec<u64> = self.stakes.iter().copied().filter(|&stake| stake > 0).collect();
-        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        self.largest_holders(count).map(|holders| holders.stakes)
+    }
+
+    /// The same with their weights. Of equal stakes those with more weight come first.
+    #[must_use]
+    pub fn largest_holders(&self, count: usize) -> Option<Holders> {
+        let weights = self.weights.iter().copied().chain(std::iter::repeat(0));
+        let mut sorted: Vec<(u64, u32)> = self.stakes.iter().copied().zip(weights).collect();
+        sorted.retain(|(stake, _)| *stake > 0);
+        sorted.sort_unstable_by(|one, other| other.cmp(one));
         let largest = sorted.get(..count)?;
-        Some(largest.iter().map(|&stake| Stake::new(stake.into())).collect())
+        let stakes = largest.iter().map(|(stake, _)| Stake::new((*stake).into())).collect();
+        let weights = largest.iter().map(|(_, weight)| Weight::new(*weight));
+        let weights = weights.take(if self.weights.is_empty() { 0 } else { count }).collect();
+        Some(Holders { stakes, weights })
     }
 
     /// Number of entries with stake.
@@ -201,6 +281,15 @@ impl StakeTable {
     pub fn holders(&self) -> usize {
         self.stakes.iter().filter(|&&stake| stake > 0).count()
     }
+}
+
+/// The lines of a table that are neither empty nor comments.
+fn records(name: &str, text: &str) -> impl Iterator<Item = Result<Line, StakesError>> {
+    let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
+    lines
+        .map(|(number, line)| (number, line.trim()))
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        .map(move |(number, line)| Line::read(name, number, line))
 }
 
 /// A line of the file that is neither empty nor a comment.
@@ -223,17 +312,36 @@ impl Line {
         shortened(&self.fields.iter().collect::<Vec<_>>().join(","))
     }
 
+    /// Where the one column of this name is.
+    fn column(&self, title: &str) -> Option<usize> {
+        let mut columns = (0..).zip(&self.fields).filter(|(_, field)| *field == title);
+        columns.next().filter(|_| columns.next().is_none()).map(|(column, _)| column)
+    }
+
     /// Where the stakes stand.
     fn stake_column(&self, name: &str) -> Result<usize, StakesError> {
-        let mut columns = (0..).zip(&self.fields).filter(|(_, field)| *field == "stake");
-        match (columns.next(), columns.next()) {
-            (Some((column, _)), None) => Ok(column),
-            _ => Err(StakesError::Header {
+        self.column("stake").ok_or_else(|| StakesError::Header {
+            name: name.to_owned(),
+            line: self.number,
+            got: self.shown(),
+        })
+    }
+
+    /// The line's weight, with which its stake was found.
+    fn weight(&self, name: &str, column: usize) -> Result<u32, StakesError> {
+        let field = self.fields.get(column).unwrap_or_default();
+        parse_stake(field)
+            .and_then(|weight| u32::try_from(weight).map_err(|_| "larger than 2^32 - 1"))
+            .map_err(|why| StakesError::Weight {
                 name: name.to_owned(),
                 line: self.number,
-                got: self.shown(),
-            }),
-        }
+                got: shortened(field),
+                why: if why == "a stake is not negative" {
+                    "a weight is not negative"
+                } else {
+                    why
+                },
+            })
     }
 
     /// The line's number and its stake.
@@ -342,6 +450,35 @@ mod tests {
         let message = error(&format!("stake\n{}\u{1b}[31m\n", "x".repeat(30)));
         assert!(message.contains("\\u{1b}"), "{message}");
         assert!(error(&format!("stake\n{}\n", "9".repeat(4000))).len() < 200);
+    }
+
+    #[test]
+    fn weights_are_read_when_they_are_asked_for() {
+        let text = "weight,stake\n2,10\n0,30\n5,20\n";
+        let table = StakeTable::parse_weighted("t.csv", text).unwrap();
+        let holders = table.largest_holders(2).unwrap();
+        assert_eq!(holders.stakes, [30, 20].map(Stake::new));
+        assert_eq!(holders.weights, [0, 5].map(Weight::new));
+        let without = StakeTable::parse("t.csv", text).unwrap().largest_holders(3).unwrap();
+        assert_eq!(without.weights, []);
+        let error = |text| StakeTable::parse_weighted("t.csv", text).unwrap_err().to_string();
+        assert_eq!(
+            error("# mine\nstake\n5\n6\n"),
+            "t.csv:2: expected a header with one column `weight` beside `stake`, got `stake`"
+        );
+        assert_eq!(
+            error("stake,weight\n5,1\n6,-1\n"),
+            "t.csv:3: `-1` is not a weight: a weight is not negative"
+        );
+        assert_eq!(
+            error("stake,weight\n5,4294967296\n6,1\n"),
+            "t.csv:2: `4294967296` is not a weight: larger than 2^32 - 1"
+        );
+        assert_eq!(
+            error("stake,weight\n5,\n6,1\n"),
+            "t.csv:2: `` is not a weight: expected one whole number"
+        );
+        assert!(StakeTable::parse_weighted("t.csv", "stake,weight\n5,4294967295\n6,1\n").is_ok());
     }
 
     #[test]

@@ -1,16 +1,30 @@
 //! How long parties waited for values after finality.
 //!
 //! A wait is the time between a party's finalization of a slot and its value. Definition 12 of the
-//! paper takes the largest over the parties. Like the paper's measurement we keep all of them and
-//! report mean and percentiles.
+//! paper takes the longest of the parties as the slot's latency, its measurement takes the mean of all. We report
+//! mean and percentiles of all waits, and the mean of the slots' longest ones.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
+
+use ::prefinal_beacon::Slot;
+
+/// One party's wait for one slot's value.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// The slot whose value was awaited.
+    pub slot: Slot,
+    /// Time from finality to the value.
+    pub span: Duration,
+}
 
 /// The waits of one path.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
     /// In ascending order, as percentiles need it.
     sorted: Vec<Duration>,
+    /// The longest of each slot; empty if it is not known which wait is whose.
+    slots: Vec<Duration>,
 }
 
 impl Waits {
@@ -23,8 +37,14 @@ impl Waits {
     /// The mean; `None` if there are no waits.
     #[must_use]
     pub fn mean(&self) -> Option<Duration> {
-        let count = u32::try_from(self.sorted.len()).ok().filter(|&count| count > 0)?;
-        Some(self.sorted.iter().sum::<Duration>() / count)
+        mean(&self.sorted)
+    }
+
+    /// The paper's Definition 12, as a mean over the slots: how long a slot's last party waited. `None` if it is not
+    /// known which wait is for which slot.
+    #[must_use]
+    pub fn mean_of_longest(&self) -> Option<Duration> {
+        mean(&self.slots)
     }
 
     /// The nearest-rank percentile: the least wait that this percentage of the waits does not exceed.
@@ -55,16 +75,44 @@ impl Waits {
     /// Mean, median, 90th and 99th percentile as cells of a table, in milliseconds.
     #[must_use]
     pub fn cells(&self) -> [String; 4] {
-        [self.mean(), self.percentile(50), self.percentile(90), self.percentile(99)]
-            .map(|wait| wait.map_or_else(|| "-".to_owned(), milliseconds))
+        [self.mean(), self.percentile(50), self.percentile(90), self.percentile(99)].map(cell)
     }
+
+    /// The same, and [`mean_of_longest`](Self::mean_of_longest).
+    #[must_use]
+    pub fn cells_with_longest(&self) -> [String; 5] {
+        let [mean, p50, p90, p99] = self.cells();
+        [mean, p50, p90, p99, cell(self.mean_of_longest())]
+    }
+}
+
+fn cell(wait: Option<Duration>) -> String {
+    wait.map_or_else(|| "-".to_owned(), milliseconds)
+}
+
+fn mean(spans: &[Duration]) -> Option<Duration> {
+    let count = u32::try_from(spans.len()).ok().filter(|&count| count > 0)?;
+    Some(spans.iter().sum::<Duration>() / count)
 }
 
 impl FromIterator<Duration> for Waits {
     fn from_iter<I: IntoIterator<Item = Duration>>(waits: I) -> Self {
         let mut sorted: Vec<Duration> = waits.into_iter().collect();
         sorted.sort_unstable();
-        Self { sorted }
+        Self { sorted, slots: Vec::new() }
+    }
+}
+
+impl FromIterator<Wait> for Waits {
+    fn from_iter<I: IntoIterator<Item = Wait>>(waits: I) -> Self {
+        let mut slots: BTreeMap<Slot, Duration> = BTreeMap::new();
+        let all = waits.into_iter().map(|Wait { slot, span }| {
+            let longest = slots.entry(slot).or_default();
+            *longest = span.max(*longest);
+            span
+        });
+        let all: Self = all.collect();
+        Self { slots: slots.into_values().collect(), ..all }
     }
 }
 
@@ -85,8 +133,23 @@ mod tests {
     #[test]
     fn percentiles_are_nearest_rank() {
         let ten = waits((1..=10).rev());
-        assert_eq!(ten.cells(), ["5.5", "5.0", "9.0", "10.0"].map(str::to_owned));
+        assert_eq!(ten.cells_with_longest(), ["5.5", "5.0", "9.0", "10.0", "-"].map(str::to_owned));
         assert_eq!(waits([7]).percentile(90), Some(Duration::from_millis(7)));
         assert_eq!(waits([]).cells(), ["-"; 4].map(str::to_owned));
+    }
+
+    /// Definition 12: the maximum of each round, here 9, 2 and 4.
+    #[test]
+    fn a_slot_is_as_late_as_its_last_party() {
+        let waits: Waits = [(1, 9), (2, 2), (1, 1), (3, 4), (2, 0)]
+            .into_iter()
+            .map(|(slot, span)| Wait { slot: Slot::new(slot), span: Duration::from_millis(span) })
+            .collect();
+        assert_eq!(waits.mean_of_longest(), Some(Duration::from_millis(5)));
+        assert_eq!(waits.longest(), Some(Duration::from_millis(9)));
+        assert_eq!(
+            waits.cells_with_longest(),
+            ["3.2", "2.0", "9.0", "9.0", "5.0"].map(str::to_owned)
+        );
     }
 }

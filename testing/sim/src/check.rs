@@ -148,7 +148,7 @@ pub fn never<'a, E: Debug + 'a>(
 ) -> Result<(), UnwantedNote> {
     match notes.into_iter().find(|note| unwanted(note)) {
         None => Ok(()),
-        Some(Note { at, seat, event }) => {
+        Some(Note { at, seat, event, .. }) => {
             let event = format!("{event:?}");
             Err(UnwantedNote { seat: *seat, at: at.since_start(), event })
         }
@@ -187,7 +187,7 @@ mod tests {
 
     fn note(seat: u32, event: Decided) -> Note<Decided> {
         let at = Instant::at(Duration::from_millis(u64::from(event.0)));
-        Note { at, seat: Seat::new(seat), event }
+        Note { at, left: at, seat: Seat::new(seat), event }
     }
 
     #[test]

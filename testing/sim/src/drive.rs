@@ -307,7 +307,8 @@ impl<H: Host> Simulation<H> {
                 Effect::Send(to, message) => mail.push((to, message)),
                 Effect::Run(job) => station.jobs.push_back(job),
                 Effect::Note(event) => {
-                    self.notes.push(Note { at: instant(timed.at), seat, event });
+                    let (at, left) = (instant(timed.at), instant(self.now));
+                    self.notes.push(Note { at, left, seat, event });
                 }
                 Effect::Persist(record) => station.disk.push(record),
             }

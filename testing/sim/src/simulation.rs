@@ -102,6 +102,8 @@ pub enum Stop {
 pub struct Note<E> {
     /// When it was reported, in virtual time.
     pub at: Instant,
+    /// When the step ended in which it was reported. What the step sends leaves then, all together.
+    pub left: Instant,
     /// The seat that reported it.
     pub seat: Seat,
     /// The event.
@@ -388,6 +390,13 @@ impl<H: Host> Simulation<H> {
     #[must_use]
     pub fn machine(&self, seat: Seat) -> Option<&H::Machine> {
         self.stations.get(seat.index())?.machine.as_ref()
+    }
+
+    /// The seats that have crashed, whether or not they run again.
+    pub fn crashed(&self) -> impl Iterator<Item = Seat> {
+        // The first boot begins the first life.
+        let seats = (0..).map(Seat::new).zip(&self.stations);
+        seats.filter(|(_, station)| station.life > 1).map(|(seat, _)| seat)
     }
 
     /// The records on a seat's disk, oldest first.

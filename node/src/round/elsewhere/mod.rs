@@ -49,7 +49,10 @@ impl Method {
         }
         let task = Task::new(stakes, pair)?;
         let (weights, threshold) = match self {
-            Self::Nearest => nearest::round(&task)?,
+            Self::Nearest => {
+                let found = nearest::find(&task, None)?;
+                (found.weights, found.threshold)
+            }
             Self::Swiper => swiper::round(&task)?,
             Self::Floor => floor::round(&task)?,
         };
@@ -58,6 +61,23 @@ impl Method {
         let refuted = verify(stakes, &weights, &[Claim { pair, threshold }]).err();
         Some(Outcome { weights, threshold, refuted: refuted.map(|error| error.to_string()) })
     }
+}
+
+/// Weights of one rounding to the nearest, and its thresholds for both paths.
+pub(crate) struct NearestForBoth {
+    pub(crate) weights: Vec<Weight>,
+    pub(crate) slow: Weight,
+    pub(crate) fast: Weight,
+}
+
+/// Rounds to the nearest for the slow pair, and takes a second threshold that sets of up to the stake `early` stay
+/// below: the paper's rounding, which says what the second one guarantees and not how it is computed. It is by the
+/// same bound here.
+pub(crate) fn nearest(stakes: &[Stake], slow: &Pair, early: Ratio) -> Option<NearestForBoth> {
+    let nearest::Found { weights, threshold, early } =
+        nearest::find(&Task::new(stakes, slow)?, Some(early))?;
+    let weights = weights.into_iter().map(Weight::new).collect();
+    Some(NearestForBoth { weights, slow: Weight::new(threshold), fast: Weight::new(early?) })
 }
 
 /// What a method returned, and why it is wrong if it is.
@@ -180,6 +200,17 @@ mod tests {
             let outcome = method.round(&table.stakes(), &Pair::slow()).unwrap();
             assert_eq!(outcome.total(), total, "{name}, {}", method.name());
         }
+    }
+
+    /// Half and two thirds of the ideal total, each with all that was rounded up: 38 apart.
+    #[test]
+    fn both_thresholds_of_the_paper_are_by_one_bound() {
+        let stakes = StakeTable::embedded().unwrap().stakes();
+        let both = nearest(&stakes, &Pair::slow(), Ratio::TWO_THIRDS).unwrap();
+        assert_eq!((both.slow.get(), both.fast.get()), (132, 170));
+        let claim = |pair, threshold| verify(&stakes, &both.weights, &[Claim { pair, threshold }]);
+        let early = Pair::new("fast", Ratio::TWO_THIRDS, Ratio::ONE).unwrap();
+        assert!(claim(&early, both.fast).is_ok());
     }
 
     #[test]

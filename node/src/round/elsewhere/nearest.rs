@@ -8,10 +8,20 @@
 //! between the number of parties and `(n/2 + 2)/(r − s)`, where the bound always holds; between them
 //! it does not fall evenly, so what is found is one of several turning points.
 
+use prefinal_weighted_rounding::Ratio;
+
 use super::Task;
 
-/// Weights and threshold.
-pub(super) fn round(task: &Task) -> Option<(Vec<u32>, u32)> {
+/// Weights and thresholds.
+pub(super) struct Found {
+    pub(super) weights: Vec<u32>,
+    pub(super) threshold: u32,
+    /// The threshold of a second secrecy ratio.
+    pub(super) early: Option<u32>,
+}
+
+/// Weights and threshold for the task, and for a second secrecy ratio.
+pub(super) fn find(task: &Task, early: Option<Ratio>) -> Option<Found> {
     let (below, above, scale) = task.scaled_ratios()?;
     let enough = (task.holders() + 4).checked_mul(scale)?.div_ceil(2 * (above - below));
     let (mut low, mut high) = (task.holders(), enough.max(task.holders()));
@@ -26,14 +36,24 @@ pub(super) fn round(task: &Task) -> Option<(Vec<u32>, u32)> {
             low = middle;
         }
     }
-    let Profile { weights, threshold, accepted } = Profile::new(task, high)?;
-    accepted.then_some((weights, threshold))
+    let profile = Profile::new(task, high)?;
+    if !profile.accepted {
+        return None;
+    }
+    let threshold = profile.threshold(task, task.secrecy)?;
+    // All shares reach it.
+    let total: u32 = profile.weights.iter().sum();
+    let early = early.map(|ratio| profile.threshold(task, ratio));
+    let early = early.map(|found| Some(found?.min(total)));
+    Some(Found { threshold, early: early.unwrap_or_default(), weights: profile.weights })
 }
 
 /// What one ideal total gives.
 struct Profile {
+    ideal: u128,
     weights: Vec<u32>,
-    threshold: u32,
+    /// The sum of all that was rounded up, in units of 1/X.
+    up: u128,
     accepted: bool,
 }
 
@@ -54,10 +74,15 @@ impl Profile {
         let (below, above, scale) = task.scaled_ratios()?;
         let gap = (above - below).checked_mul(task.total)?.checked_mul(ideal)?;
         let accepted = up.checked_add(down)?.checked_mul(scale)? <= gap;
-        let (part, whole) = (task.secrecy.numerator(), task.secrecy.denominator());
-        let ideal_stake = part.checked_mul(ideal)?.checked_mul(task.total)?;
-        let bound = ideal_stake.checked_add(up.checked_mul(whole)?)?;
+        Some(Self { ideal, weights, up, accepted })
+    }
+
+    /// The threshold that sets of this part of the stake stay below.
+    fn threshold(&self, task: &Task, secrecy: Ratio) -> Option<u32> {
+        let (part, whole) = (secrecy.numerator(), secrecy.denominator());
+        let ideal_stake = part.checked_mul(self.ideal)?.checked_mul(task.total)?;
+        let bound = ideal_stake.checked_add(self.up.checked_mul(whole)?)?;
         let threshold = bound.div_ceil(whole.checked_mul(task.total)?) + 1;
-        Some(Self { weights, threshold: u32::try_from(threshold).ok()?, accepted })
+        u32::try_from(threshold).ok()
     }
 }

@@ -43,7 +43,7 @@ mod forge;
 pub(crate) mod hand;
 pub(crate) mod ideal;
 pub(crate) mod member;
-mod permissive;
+pub(crate) mod permissive;
 mod pipeline;
 mod replica;
 mod table;

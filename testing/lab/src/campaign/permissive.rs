@@ -38,7 +38,7 @@ use crate::finality::{Ballot, Finality, FinalityVote};
 use prefinal_engine::{Block, Effect, Engine, Input, Output};
 
 /// The first slot.
-pub(super) const FIRST: Slot = Slot::new(1);
+pub(crate) const FIRST: Slot = Slot::new(1);
 
 /// How long a party does nothing, at least and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(120));

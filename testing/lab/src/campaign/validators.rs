@@ -135,11 +135,13 @@ where
     }
     let outcome = stage.run().and_then(|()| {
         let host = stage.simulation.host();
+        let crashed = stage.simulation.crashed().map(|seat| host.party(seat)).collect();
         let trial = Trial {
             ground: &board.ground,
             setups: &host.setups(),
             parties: &|seat| host.party(seat),
             faulty: stage.faulty(),
+            crashed: &crashed,
             before: &board.before,
             notes: stage.simulation.notes(),
         };

@@ -65,6 +65,8 @@ pub struct Order {
     pub slots: u64,
     /// The costs of the primitives.
     pub costs: Costs,
+    /// Weights and thresholds of other methods, for comparison.
+    pub others: Vec<Profile>,
 }
 
 /// How long parties wait for values with one kind of thresholds, in message delays.
@@ -127,7 +129,8 @@ pub fn weights<S: Priced, E: Subject>(plan: &Plan, order: Order) -> Result<Vec<R
         slots: order.slots,
     };
     let trace = Trace::record::<S, E>(&experiment)?;
-    Ok(profiles(plan)?.into_iter().map(|profile| Row::new(profile, &trace, machine)).collect())
+    let all = profiles(plan)?.into_iter().chain(order.others);
+    Ok(all.map(|profile| Row::new(profile, &trace, machine)).collect())
 }
 
 /// The parties that are not needed for a quorum, the largest first.
@@ -199,6 +202,7 @@ fn profiles(plan: &Plan) -> Result<Vec<Profile>, Failure> {
         slow: None,
         fast: Some(quorum),
         needs: None,
+        is_peer: false,
     });
     Ok(profiles)
 }
@@ -212,6 +216,7 @@ fn of_rounding(name: &str, rounding: &Rounding) -> Profile {
         slow: rounding.slow().map(threshold),
         fast: rounding.fast().map(threshold),
         needs,
+        is_peer: false,
     }
 }
 
@@ -245,7 +250,7 @@ impl Row {
     /// Whether the profile is on the curve: its threshold follows from total weight.
     #[must_use]
     pub const fn is_fast(&self) -> bool {
-        self.profile.needs.is_some()
+        self.profile.needs.is_some() && !self.profile.is_peer
     }
 
     /// The total weight; `None` for exact stake.

@@ -25,7 +25,7 @@ use prefinal_weighted_rounding::Ratio;
 use super::trace::Trace;
 use crate::costs::{Costs, Work};
 use crate::priced::Priced;
-use crate::waits::Waits;
+use crate::waits::{Wait, Waits};
 
 /// Weights and thresholds. They are in stake if they are exact.
 #[derive(Clone, Debug)]
@@ -40,6 +40,8 @@ pub struct Profile {
     pub fast: Option<u128>,
     /// The stake that the early path needs, if total weight decides it.
     pub needs: Option<Ratio>,
+    /// Whether another method than ours has rounded: it is not on the curve of what total weight buys.
+    pub is_peer: bool,
 }
 
 /// What computing costs.
@@ -88,7 +90,7 @@ impl Profile {
                 let Some(finalized) = trace.finalized(slot, party) else { continue };
                 let Some(ready) = self.ready(trace, (slot, party), compute) else { continue };
                 revealed = ready.max(finalized).max(revealed);
-                waits.push(revealed.since(finalized));
+                waits.push(Wait { slot, span: revealed.since(finalized) });
             }
         }
         waits.into_iter().collect()

@@ -19,6 +19,7 @@ use prefinal_lab::check::{Trial, Violation};
 pub(crate) use prefinal_lab::committee::{
     Ground, Knowledge, Observation, Prices, Tamper, ValidatorHost,
 };
+use prefinal_lab::global::SlotTimes;
 use prefinal_lab::latency::Experiment;
 use prefinal_protocol::Instant;
 use prefinal_sim::{Disk, GLOBAL, Geography, Jitter, Network, Note, Placement, Seat, Simulation};
@@ -232,18 +233,29 @@ impl<S: Priced> Run<S> {
         self.verdict_of(self.simulation.notes())
     }
 
+    /// The global times of the slots.
+    pub(crate) fn times(&self) -> Vec<SlotTimes> {
+        self.judge(self.simulation.notes(), |trial| trial.global_times()).unwrap()
+    }
+
     /// The same of other notes.
     pub(crate) fn verdict_of(&self, notes: &[Note<Observation<S>>]) -> Result<(), Violation> {
+        self.judge(notes, |trial| trial.check().map(drop))
+    }
+
+    fn judge<T>(&self, notes: &[Note<Observation<S>>], by: impl Fn(&Trial<'_, S>) -> T) -> T {
         let faulty = self.faulty.iter().map(|seat| party(*seat)).collect();
+        let crashed = self.simulation.crashed().map(party).collect();
         let trial = Trial {
             ground: self.simulation.host().ground(),
             setups: &self.simulation.host().setups(),
             parties: &party,
             faulty: &faulty,
+            crashed: &crashed,
             before: &[],
             notes,
         };
-        trial.check().map(|_| ())
+        by(&trial)
     }
 
     /// Runs until these seats have revealed their slots.

@@ -157,11 +157,13 @@ impl<S: Lab, E: Subject> Run<S, E> {
     fn check(&self) {
         let host = self.simulation.host();
         host.check_halted().unwrap();
+        let crashed = self.simulation.crashed().map(|seat| Party::new(seat.get())).collect();
         let trial = Trial {
             ground: host.ground(),
             setups: &host.setups(),
             parties: &|seat| Party::new(seat.get()),
             faulty: &self.faulty,
+            crashed: &crashed,
             before: &[],
             notes: self.simulation.notes(),
         };

@@ -24,6 +24,7 @@ mod dispel;
 mod epochs;
 mod execution;
 mod faults;
+mod global;
 mod load;
 mod malachite;
 mod observe;

@@ -1,0 +1,571 @@
+//! Global times: when a slot is final whether or not anybody knows it, and when anybody could compute its value.
+//!
+//! Definitions 4, 5 and 10 of *The Latency Price of Threshold Cryptosystem in Blockchains*, with `C` the faulty parties:
+//!
+//! | time   | the paper's words                                                  | what is read here                      |
+//! |--------|--------------------------------------------------------------------|----------------------------------------|
+//! | `T_GF` | no execution that goes on from here ends with another value; that is, `t_fin − \|C\|` honest parties have called `PREFINALIZE` | the promise behind the vote is durable (`finality`) |
+//! | `T_GR` | the adversary learns the value; that is, `t_rec − \|C\|` honest parties have revealed their shares to it | the partial has left, to whomever: "the adversary can receive messages from any party instantaneously" |
+//!
+//! So neither time waits for a message to arrive, and no party may know of either. A univalent state is a statement
+//! about states of parties, so a durable promise counts even if the vote is still to be sent; a partial counts when
+//! it is sent, for that is when it is revealed. `C` are the parties that are faulty in this run, not as many as
+//! could be: where everybody is honest all votes and all shares must come from honest parties. A step of a machine is
+//! one action of the paper's state machines, and happens when it ends ([`Note::left`](prefinal_sim::Note::left)).
+//!
+//! | claim       | says                                                    | premise                                       |
+//! |-------------|---------------------------------------------------------|-----------------------------------------------|
+//! | Lemma 1     | `T_GF ≤ T_GR`                                            | none                                          |
+//! | Theorem 5.2 | `T_GR = T_GF`                                            | tight thresholds; direct votes made it final   |
+//! | Theorem 6.3 | `T_GR = T_GF`                                            | all honest parties prefinalize at one instant; direct votes made it final |
+//! | Algorithm 3 | `T_GR` is when those that have prefinalized hold `t'_rec` shares, or those that have finalized `t_rec` | none: both theorems follow from it |
+//!
+//! A premise may fail, and [`Premise`] says which: a descendant, another view or votes that are not Definition 5's
+//! made the slot final; a party had no keys yet, crashed, or could not know whether the slot is its epoch's. Then a
+//! party need not have revealed when it prefinalized, and `T_GR` must lie between what all honest parties may have
+//! revealed and what the others must have. DISPEL decides proposer by proposer, so a stage can be final before a quorum
+//! has prefinalized all of it, and a party's votes alone do not tell whether it has: there only the first bound is known.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use ::prefinal_beacon::{Path, Slot};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_dispel::Step;
+use prefinal_protocol::Instant;
+use prefinal_pvss_dkg::SharePath;
+use prefinal_sim::Note;
+use prefinal_validator::setup::{Algorithm, FIRST, Setup};
+
+use crate::finality::{Ballot, Finality};
+use crate::legible::Act;
+use crate::priced::Priced;
+use crate::seen::Observation;
+
+/// The attempt at a slot in which votes release partials: all engines declare this one.
+const DECLARED: u32 = 0;
+
+/// The global times of one slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotTimes {
+    /// The slot.
+    pub slot: Slot,
+    /// `T_GF`: from here on it can be final with one value only.
+    pub finalized: Instant,
+    /// `T_GR`: from here on its value can be computed.
+    pub reconstructed: Instant,
+    /// The path on which it can.
+    pub path: Path,
+    /// Whether a theorem makes the two equal, or what it lacks.
+    pub premise: Premise,
+}
+
+/// Which theorem says that a slot's global times are equal, or why none does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Premise {
+    /// Theorem 5.2: thresholds are tight.
+    Tight,
+    /// Theorem 6.3: all honest parties prefinalized at one instant.
+    Synchronous,
+    /// They did so at several instants, and thresholds are a ramp.
+    Asynchronous,
+    /// Partials of the slot leave on finality.
+    SlowPath,
+    /// Other votes than a quorum of direct ones made it final: for a descendant, or in another view.
+    OtherVotes,
+    /// DISPEL decides proposer by proposer: a party's votes do not tell when it prefinalizes all of a stage.
+    ByProposer,
+    /// A party that prefinalized it was not bound to release a partial: it had no keys, crashed, or did not know
+    /// whether the slot is in its epoch.
+    Unbound,
+}
+
+impl Premise {
+    /// Whether a theorem holds.
+    #[must_use]
+    pub const fn is_met(self) -> bool {
+        matches!(self, Self::Tight | Self::Synchronous)
+    }
+}
+
+impl fmt::Display for Premise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tight => "tight",
+            Self::Synchronous => "synchronous",
+            Self::Asynchronous => "asynchronous",
+            Self::SlowPath => "slow-path",
+            Self::OtherVotes => "other-votes",
+            Self::ByProposer => "by-proposer",
+            Self::Unbound => "unbound",
+        })
+    }
+}
+
+/// A slot whose global times are not what the paper says.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{slot} is final at {} and can be computed at {}: {claim}", time(*.finalized), time(*.reconstructed))]
+pub struct TimesError {
+    slot: Slot,
+    finalized: Option<Instant>,
+    reconstructed: Option<Instant>,
+    claim: String,
+}
+
+fn time(at: Option<Instant>) -> String {
+    at.map_or_else(|| "no time".to_owned(), |at| format!("{:?}", at.since_start()))
+}
+
+/// What is seen of one party.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sign<'a> {
+    /// It has its keys, and values follow from this slot on.
+    Ready(Slot),
+    /// Something that counts towards finality, in the engine's own slots.
+    Ballot(&'a Ballot),
+    /// A partial has left.
+    Released(Path, Slot),
+    /// It knows that a slot is final.
+    Finalized(Slot),
+}
+
+/// Who is not as the paper's honest parties are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Exceptions {
+    /// May do anything, and counts as if it had done everything.
+    pub(crate) faulty: BTreeSet<Party>,
+    /// Crashed on the way: it does what it should, but maybe late.
+    pub(crate) crashed: BTreeSet<Party>,
+}
+
+/// Takes note of a run of whole validators, epoch after epoch.
+pub(crate) struct GlobalClocks {
+    epochs: BTreeMap<EpochId, GlobalClock>,
+    exceptions: Exceptions,
+}
+
+impl GlobalClocks {
+    pub(crate) const fn new(exceptions: Exceptions) -> Self {
+        Self { epochs: BTreeMap::new(), exceptions }
+    }
+
+    /// Learns of epochs that have begun, or whose keys are being made.
+    pub(crate) fn learn(&mut self, setups: &BTreeMap<EpochId, Arc<Setup>>) {
+        for (epoch, setup) in setups {
+            let exceptions = &self.exceptions;
+            let clock = || GlobalClock::new(setup, exceptions.clone());
+            self.epochs.entry(*epoch).or_insert_with(clock);
+        }
+    }
+
+    pub(crate) fn take<S: Priced>(&mut self, party: Party, note: &Note<Observation<S>>) {
+        self.take_at(party, &note.event, note.left);
+    }
+
+    /// Takes what was there before the run began.
+    pub(crate) fn take_at<S: Priced>(&mut self, party: Party, event: &Observation<S>, at: Instant) {
+        let (epoch, sign) = match event {
+            Observation::Ready { epoch, first, .. } => (*epoch, Sign::Ready(*first)),
+            Observation::Act(epoch, Act::Ballot(ballot)) => (*epoch, Sign::Ballot(ballot)),
+            Observation::Released(epoch, path, slot) => (*epoch, Sign::Released(*path, *slot)),
+            Observation::Finalized(slot, _) => (self.epoch_of(*slot), Sign::Finalized(*slot)),
+            _ => return,
+        };
+        if let Some(clock) = self.epochs.get_mut(&epoch) {
+            clock.take(party, sign, at);
+        }
+    }
+
+    /// What has been seen so far was in an earlier life, whose slots are left out.
+    pub(crate) fn begin(&mut self) {
+        for clock in self.epochs.values_mut() {
+            clock.before = clock.slots.keys().next_back().copied();
+        }
+    }
+
+    fn epoch_of(&self, slot: Slot) -> EpochId {
+        let begun = |clock: &GlobalClock| clock.first.is_some_and(|first| first <= slot);
+        let newest = self.epochs.iter().rev().find(|(_, clock)| begun(clock));
+        newest.map_or(FIRST, |(epoch, _)| *epoch)
+    }
+
+    /// The times of all slots that have both, in order, each checked.
+    pub(crate) fn close(&self) -> Result<Vec<SlotTimes>, TimesError> {
+        let mut times = Vec::new();
+        let mut clocks = self.epochs.values().peekable();
+        while let Some(clock) = clocks.next() {
+            let end = clocks.peek().and_then(|next| next.first);
+            times.append(&mut clock.close(end)?);
+        }
+        Ok(times)
+    }
+}
+
+/// Takes note of one epoch.
+pub(crate) struct GlobalClock {
+    committee: Committee,
+    exceptions: Exceptions,
+    finality: Finality,
+    /// The epoch's first slot with a value.
+    first: Option<Slot>,
+    /// The chain's slot before the engine's first.
+    base: Option<u64>,
+    /// How many slots with a value use the slow path alone.
+    fast_after: u64,
+    /// Whether no committee follows, so that every party knows which slots are in the epoch.
+    is_last: bool,
+    ready: Vec<bool>,
+    slots: BTreeMap<Slot, Account>,
+    /// The last slot of which something was seen in an earlier life.
+    before: Option<Slot>,
+    now: Instant,
+}
+
+/// Stakes, shares and thresholds.
+struct Committee {
+    stakes: Vec<u128>,
+    weights: Vec<u128>,
+    /// Shares that reconstruct on the path that releases on finality; with tight thresholds on the only one.
+    late: u128,
+    /// Shares that reconstruct on the fast path.
+    early: Option<u128>,
+    is_tight: bool,
+}
+
+impl Committee {
+    fn new(setup: &Setup) -> Self {
+        let shape = setup.keygen.shape();
+        let fast = shape.threshold(SharePath::Fast);
+        Self {
+            stakes: setup.members.iter().map(|member| member.stake.get()).collect(),
+            weights: shape.access().weights().into_iter().map(u128::from).collect(),
+            late: shape.slow().t().get().into(),
+            early: fast.map(|fast| fast.t().get().into()),
+            is_tight: setup.choice == Algorithm::Tight,
+        }
+    }
+
+    fn stake(&self, party: Party) -> u128 {
+        self.stakes.get(party.index()).copied().unwrap_or(0)
+    }
+
+    fn weight(&self, party: Party) -> u128 {
+        self.weights.get(party.index()).copied().unwrap_or(0)
+    }
+}
+
+/// When a sum reaches what is needed.
+#[derive(Clone, Copy, Debug)]
+struct Crossing {
+    got: u128,
+    need: u128,
+    at: Option<Instant>,
+}
+
+impl Crossing {
+    fn new(got: u128, need: u128) -> Self {
+        Self { got, need, at: (got >= need).then_some(Instant::START) }
+    }
+
+    fn add(&mut self, amount: u128, now: Instant) {
+        self.got = self.got.saturating_add(amount);
+        if self.at.is_none() && self.got >= self.need {
+            self.at = Some(now);
+        }
+    }
+}
+
+/// What there is of one sharing's partials.
+#[derive(Clone, Debug)]
+struct Sharing {
+    /// From those that have sent theirs.
+    sent: Crossing,
+    /// From those that may have.
+    may: Crossing,
+    /// From those that must have.
+    must: Crossing,
+    senders: BTreeSet<Party>,
+}
+
+impl Sharing {
+    fn new(got: u128, need: u128) -> Self {
+        let crossing = Crossing::new(got, need);
+        Self { sent: crossing, may: crossing, must: crossing, senders: BTreeSet::new() }
+    }
+}
+
+/// One slot.
+#[derive(Clone, Debug)]
+struct Account {
+    finalized: Option<Instant>,
+    /// When a quorum of stake has prefinalized it directly.
+    direct: Crossing,
+    prefinalized: BTreeSet<Party>,
+    /// The first and the last instant at which one did.
+    span: Option<(Instant, Instant)>,
+    informed: BTreeSet<Party>,
+    /// On DISPEL, the proposers on which each party has cast its last vote.
+    proposers: BTreeMap<Party, BTreeSet<usize>>,
+    late: Sharing,
+    early: Option<Sharing>,
+    /// Whether a party that prefinalized it was not bound to release a partial.
+    is_unbound: bool,
+}
+
+impl Account {
+    fn new(committee: &Committee, faulty: &BTreeSet<Party>) -> Self {
+        let sum = |of: &dyn Fn(Party) -> u128| faulty.iter().map(|party| of(*party)).sum();
+        let total: u128 = committee.stakes.iter().sum();
+        let (stake, shares) = (sum(&|one| committee.stake(one)), sum(&|one| committee.weight(one)));
+        // More than two thirds.
+        let quorum = (total.saturating_mul(2) / 3).saturating_add(1);
+        Self {
+            finalized: None,
+            direct: Crossing::new(stake, quorum),
+            prefinalized: BTreeSet::new(),
+            span: None,
+            informed: BTreeSet::new(),
+            proposers: BTreeMap::new(),
+            late: Sharing::new(shares, committee.late),
+            early: committee.early.map(|need| Sharing::new(shares, need)),
+            is_unbound: false,
+        }
+    }
+
+    /// Calls for a crossing of either sharing: the earlier one.
+    fn earlier(&self, of: impl Fn(&Sharing) -> Crossing) -> Option<Instant> {
+        let early = self.early.as_ref().and_then(|early| of(early).at);
+        early.into_iter().chain(of(&self.late).at).min()
+    }
+}
+
+impl GlobalClock {
+    pub(crate) fn new(setup: &Setup, exceptions: Exceptions) -> Self {
+        let committee = Committee::new(setup);
+        Self {
+            finality: Finality::new(committee.stakes.clone(), exceptions.faulty.clone()),
+            ready: vec![false; committee.stakes.len()],
+            committee,
+            exceptions,
+            first: None,
+            base: (setup.context.epoch == FIRST).then_some(0),
+            fast_after: setup.fast_after,
+            is_last: setup.succession.is_none(),
+            slots: BTreeMap::new(),
+            before: None,
+            now: Instant::START,
+        }
+    }
+
+    pub(crate) fn take(&mut self, party: Party, sign: Sign<'_>, at: Instant) {
+        self.now = at;
+        let is_faulty = self.exceptions.faulty.contains(&party);
+        match sign {
+            // A proposal counts, whoever makes it.
+            Sign::Ballot(ballot) => self.voted(party, ballot),
+            _ if is_faulty => {}
+            Sign::Ready(first) => {
+                self.first.get_or_insert(first);
+                self.base.get_or_insert(first.get().saturating_sub(1));
+                if let Some(ready) = self.ready.get_mut(party.index()) {
+                    *ready = true;
+                }
+            }
+            Sign::Released(path, slot) => self.released(party, path, slot),
+            Sign::Finalized(slot) => self.informed(party, slot),
+        }
+    }
+
+    fn voted(&mut self, party: Party, ballot: &Ballot) {
+        let Some(base) = self.base else { return };
+        let horizon = self.finality.horizon();
+        self.finality.take(party, ballot);
+        if !self.exceptions.faulty.contains(&party) {
+            self.prefinalized(party, ballot, base);
+        }
+        let mut decided: Vec<Slot> =
+            (horizon.saturating_add(1)..=self.finality.horizon()).map(Slot::new).collect();
+        match ballot {
+            Ballot::Cast(cast) => decided.extend(cast.decides().map(|(slot, _)| slot)),
+            Ballot::Stage { stage, .. } => decided.push(*stage),
+            _ => {}
+        }
+        decided.retain(|slot| self.finality.permits(*slot, None));
+        for slot in decided {
+            let now = self.now;
+            self.account(slot.after(base)).finalized.get_or_insert(now);
+        }
+    }
+
+    /// Takes note of a direct prefinalization, if the vote is one.
+    fn prefinalized(&mut self, party: Party, ballot: &Ballot, base: u64) {
+        let (slot, binds) = match ballot {
+            Ballot::Promised(round) if *round > 0 => (Slot::new(*round), true),
+            Ballot::Cast(cast) if cast.view.attempt == DECLARED && cast.implied.is_empty() => {
+                (cast.view.slot, true)
+            }
+            Ballot::Stage { stage, steps, .. } => {
+                let slot = stage.after(base);
+                if !self.has_cast_all(party, slot, steps) {
+                    return;
+                }
+                (*stage, false)
+            }
+            _ => return,
+        };
+        let (slot, now) = (slot.after(base), self.now);
+        let (stake, weight) = (self.committee.stake(party), self.committee.weight(party));
+        let (binds, may) = (binds && self.is_bound(party) && self.is_last, !self.is_slow(slot));
+        let is_tight = self.committee.is_tight;
+        let account = self.account(slot);
+        if !account.prefinalized.insert(party) {
+            return;
+        }
+        let (first, _) = account.span.unwrap_or((now, now));
+        account.span = Some((first, now));
+        account.direct.add(stake, now);
+        account.is_unbound |= !binds;
+        // Nothing leaves early for a slot that the party knows to be final: on the only path it has left by then.
+        let known = account.informed.contains(&party);
+        let sharing = if is_tight { Some(&mut account.late) } else { account.early.as_mut() };
+        if let Some(sharing) = sharing.filter(|_| may && !(is_tight && known)) {
+            sharing.may.add(weight, now);
+            if binds && !known {
+                sharing.must.add(weight, now);
+            }
+        }
+    }
+
+    /// Whether a party has cast its last vote on every proposer of a stage of DISPEL. It may lack others' votes to
+    /// prefinalize the stage.
+    fn has_cast_all(&mut self, party: Party, slot: Slot, steps: &[Step]) -> bool {
+        let proposers = self.committee.stakes.iter().filter(|stake| **stake > 0).count();
+        let account = self.account(slot);
+        let cast = account.proposers.entry(party).or_default();
+        for step in steps {
+            let Step::Auxiliary { round, bits } = step else { continue };
+            let (these, others) = match round {
+                1 => (bits.ones(), bits.zeros()),
+                2 => (bits.zeros(), bits.ones()),
+                _ => continue,
+            };
+            let single = |at: &usize| is_set(these, *at) && !is_set(others, *at);
+            cast.extend((0..these.len().saturating_mul(8)).filter(single));
+        }
+        cast.len() >= proposers
+    }
+
+    fn informed(&mut self, party: Party, slot: Slot) {
+        let (binds, now) = (self.is_bound(party), self.now);
+        let (weight, is_tight) = (self.committee.weight(party), self.committee.is_tight);
+        let account = self.account(slot);
+        if !account.informed.insert(party) || (is_tight && account.prefinalized.contains(&party)) {
+            return;
+        }
+        account.late.may.add(weight, now);
+        if binds {
+            account.late.must.add(weight, now);
+        }
+    }
+
+    fn released(&mut self, party: Party, path: Path, slot: Slot) {
+        let (weight, now) = (self.committee.weight(party), self.now);
+        let account = self.account(slot);
+        let sharing =
+            if path == Path::Fast { account.early.as_mut() } else { Some(&mut account.late) };
+        if let Some(sharing) = sharing.filter(|sharing| !sharing.senders.contains(&party)) {
+            sharing.senders.insert(party);
+            sharing.sent.add(weight, now);
+        }
+    }
+
+    fn account(&mut self, slot: Slot) -> &mut Account {
+        let (committee, faulty) = (&self.committee, &self.exceptions.faulty);
+        self.slots.entry(slot).or_insert_with(|| Account::new(committee, faulty))
+    }
+
+    /// Whether the party does at once what it should.
+    fn is_bound(&self, party: Party) -> bool {
+        let is_ready = self.ready.get(party.index()).copied().unwrap_or(false);
+        is_ready && !self.exceptions.crashed.contains(&party)
+    }
+
+    /// Whether nothing of the slot may leave before it is final.
+    fn is_slow(&self, slot: Slot) -> bool {
+        self.first.is_some_and(|first| slot.get() < first.get().saturating_add(self.fast_after))
+    }
+
+    /// The times of the slots with a value before `end`.
+    pub(crate) fn close(&self, end: Option<Slot>) -> Result<Vec<SlotTimes>, TimesError> {
+        let Some(first) = self.first else { return Ok(Vec::new()) };
+        let first = self.before.map_or(first, |before| first.max(before.next()));
+        let own = self.slots.range(first..).take_while(|(slot, _)| end.is_none_or(|e| **slot < e));
+        own.filter_map(|(slot, account)| self.judge(*slot, account).transpose()).collect()
+    }
+
+    fn judge(&self, slot: Slot, account: &Account) -> Result<Option<SlotTimes>, TimesError> {
+        let finalized = account.finalized;
+        let reconstructed = account.earlier(|sharing| sharing.sent);
+        let (may, must) = (account.earlier(|one| one.may), account.earlier(|one| one.must));
+        let fails = |claim| Err(TimesError { slot, finalized, reconstructed, claim });
+        let Some(computable) = reconstructed else {
+            // The run ends in the middle of an instant.
+            return match must.filter(|must| *must < self.now) {
+                Some(_) => fails(format!("enough parties had to reveal at {}", time(must))),
+                None => Ok(None),
+            };
+        };
+        let Some(fixed) = finalized.filter(|finalized| *finalized <= computable) else {
+            return fails("Lemma 1 says not before".to_owned());
+        };
+        let premise = self.premise(slot, account);
+        if premise.is_met() && fixed != computable {
+            let theorem = if premise == Premise::Tight { "5.2" } else { "6.3" };
+            return fails(format!("Theorem {theorem} says at one time ({premise})"));
+        }
+        if may.is_none_or(|may| computable < may) {
+            return fails(format!("too few parties may have revealed before {}", time(may)));
+        }
+        if must.is_some_and(|must| computable > must) {
+            return fails(format!("enough parties had to reveal at {}", time(must)));
+        }
+        let early = account.early.as_ref().and_then(|early| early.sent.at);
+        let path = match early {
+            Some(early) if early <= computable => Path::Fast,
+            _ if self.committee.is_tight => Path::Tight,
+            _ => Path::Slow,
+        };
+        Ok(Some(SlotTimes { slot, finalized: fixed, reconstructed: computable, path, premise }))
+    }
+
+    fn premise(&self, slot: Slot, account: &Account) -> Premise {
+        let honest = |party: &Party| !self.exceptions.faulty.contains(party);
+        let voters = (0..).map(Party::new).zip(&self.committee.stakes);
+        let voters = voters.filter(|(party, stake)| honest(party) && **stake > 0).count();
+        let at_once = account.span.is_some_and(|(first, last)| first == last);
+        if self.is_slow(slot) {
+            Premise::SlowPath
+        } else if !account.proposers.is_empty() {
+            Premise::ByProposer
+        } else if account.direct.at != account.finalized {
+            Premise::OtherVotes
+        } else if account.is_unbound {
+            Premise::Unbound
+        } else if self.committee.is_tight {
+            Premise::Tight
+        } else if account.early.is_none() {
+            Premise::SlowPath
+        } else if at_once && account.prefinalized.len() >= voters {
+            Premise::Synchronous
+        } else {
+            Premise::Asynchronous
+        }
+    }
+}
+
+/// Whether this number is in the set of bits.
+fn is_set(map: &[u8], at: usize) -> bool {
+    map.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
+}
