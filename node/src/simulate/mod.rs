@@ -6,6 +6,7 @@
 //! | `campaign`   | thousands of executions under attack                                      |
 //! | `execution`  | from a transaction to its certified, durable state, with the pipeline's switches |
 //! | `load`       | latency over throughput, with clients on Trantor                          |
+//! | `goodput`    | the same on DISPEL, over sizes, crashes and signatures, against a leader   |
 //! | `sync`       | followers of a chain: naive against pipelined, among slow and lying peers |
 //! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
 //! | `throughput` | the plot of latency over throughput                                      |
@@ -14,6 +15,7 @@
 
 mod campaign;
 mod execution;
+mod goodput;
 mod load;
 mod sync;
 mod thresholds;
@@ -64,6 +66,8 @@ pub struct Options {
     execution: execution::ExecutionOptions,
     #[command(flatten)]
     load: load::LoadOptions,
+    #[command(flatten)]
+    goodput: goodput::GoodputOptions,
     #[command(flatten)]
     sync: sync::SyncOptions,
     /// How many of the table's largest holders take part [default: all with stake]
@@ -253,6 +257,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         return execution::run(options);
     }
     if options.load.is_asked_for() {
+        match options.engine {
+            None | Some(EngineName::Listed(engine::Name::Trantor)) => {}
+            Some(EngineName::Listed(engine::Name::Dispel)) => return goodput::run(options),
+            Some(_) => {
+                return Err(Failure::bad_input("--engine: --load plays trantor or dispel"));
+            }
+        }
         return load::run(options);
     }
     if options.sync.is_asked_for() {

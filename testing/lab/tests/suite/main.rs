@@ -6,7 +6,7 @@
 //! | `epochs`                        | that follow one another, on Jolteon and Malachite      |
 //! | `malachite`                     | on Malachite                                           |
 //! | `trantor`, `dispel`             | on Trantor, and on DISPEL                              |
-//! | `load`, `execution`, `observe`  | of the experiments that `prefinal simulate` shows      |
+//! | `load`, `goodput`, `execution`, `observe` | of the experiments that `prefinal simulate` shows |
 //!
 //! One program, for each would compile every scheme on every engine again.
 #![allow(
@@ -24,6 +24,7 @@ mod dispel;
 mod epochs;
 mod execution;
 mod faults;
+mod goodput;
 mod load;
 mod malachite;
 mod observe;
