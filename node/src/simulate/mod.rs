@@ -67,7 +67,7 @@ pub struct Options {
     #[command(flatten)]
     load: load::LoadOptions,
     #[command(flatten)]
-    goodput: goodput::GoodputOptions,
+    goodput: Box<goodput::GoodputOptions>,
     #[command(flatten)]
     sync: sync::SyncOptions,
     /// How many of the table's largest holders take part [default: all with stake]

@@ -27,7 +27,7 @@ fn goodput(replicas: u32, orderer: Orderer) -> Goodput {
         orderer,
         transaction: 1024,
         batch: 512 << 10,
-        bundle: 64,
+        bundle: 32,
         signed: false,
         gather: Duration::from_millis(1),
         timeout: Duration::from_secs(1),
@@ -48,7 +48,8 @@ fn the_pipeline_fills_interfaces_and_a_stage_alone_does_not() {
     assert_eq!(pipeline.capacity(), 10_000_000 / 3 * 4);
     let (full, half) = (at(120, &pipeline), at(120, &alone));
     assert!(full.goodput * 10 >= pipeline.capacity() * 9, "{}", full.goodput);
-    assert!(full.goodput <= pipeline.capacity() && full.sent <= 100, "{}", full.goodput);
+    // Blocks are counted as a whole.
+    assert!(full.goodput * 20 <= pipeline.capacity() * 21 && full.sent <= 100, "{}", full.goodput);
     assert!(half.goodput * 100 <= full.goodput * 85, "{} and {}", half.goodput, full.goodput);
     assert!(full.discarded > 0, "more came than can leave");
 }

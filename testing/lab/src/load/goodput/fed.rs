@@ -34,7 +34,7 @@ pub(super) enum Effect<E: Carrier> {
         message: E::Message,
     },
     Check(E::Job),
-    /// Work off a part of a block with so many bundles.
+    /// Work off one worker's share of a block with so many bundles.
     Work(usize),
     /// A client's bundle was taken.
     Submitted,
@@ -241,16 +241,14 @@ impl<E: Carrier> Fed<E> {
         while self.working == 0
             && let Some(first) = self.blocks.front()
         {
-            let parts = self.means.workers.min(first.bundles);
-            if parts == 0 {
+            let bundles = first.bundles;
+            if self.means.workers == 0 || bundles == 0 {
                 self.deliver();
                 continue;
             }
-            let (bundles, size) = (first.bundles, first.bundles.div_ceil(parts));
-            for from in (0..bundles).step_by(size) {
-                self.working = self.working.saturating_add(1);
-                self.effects.push_back(Effect::Work(size.min(bundles.saturating_sub(from))));
-            }
+            self.working = self.means.workers;
+            let shares = std::iter::repeat_with(|| Effect::Work(bundles));
+            self.effects.extend(shares.take(self.means.workers));
         }
         if E::TAKES_RESOURCES && self.means.workers > 0 {
             let held = u64::try_from(self.blocks.len()).unwrap_or(u64::MAX);

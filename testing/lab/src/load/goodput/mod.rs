@@ -393,7 +393,7 @@ impl<E: Carrier> GoodputHost<'_, E> {
 /// Work outside of the machine.
 enum Job<E: Carrier> {
     Engine(E::Job),
-    /// A part of a block with so many bundles.
+    /// One worker's share of a block with so many bundles.
     Block(usize),
 }
 
@@ -493,7 +493,8 @@ impl<E: Carrier> Host for GoodputHost<'_, E> {
             Job::Block(bundles) => {
                 let count = u64::try_from(bundles).unwrap_or(u64::MAX);
                 let count = count.saturating_mul(self.experiment.bundle);
-                (Verdict::Block, self.costs().check_transactions(count))
+                let share = count.div_ceil(self.experiment.workers());
+                (Verdict::Block, self.costs().check_transactions(share))
             }
         }
     }
