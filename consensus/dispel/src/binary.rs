@@ -189,11 +189,13 @@ impl Binary {
         self.decided
     }
 
-    /// Proposes a bit, once.
-    pub(crate) fn propose(&mut self, bit: bool) {
-        if self.round == 0 {
+    /// Proposes a bit. Returns whether it is the first.
+    pub(crate) fn propose(&mut self, bit: bool) -> bool {
+        let is_first = self.round == 0;
+        if is_first {
             (self.round, self.estimate) = (1, bit);
         }
+        is_first
     }
 
     /// Takes a vote, also one that this party cast in an earlier life.
@@ -452,7 +454,9 @@ mod tests {
     #[test]
     fn who_has_decided_goes_on_only_for_those_who_have_not() {
         let mut all = Parties::new(4);
-        (0..4).for_each(|at| all.parties[at].propose(true));
+        for at in 0..4 {
+            all.parties[at].propose(true);
+        }
         (0..4).for_each(|at| all.advance(at));
         assert_eq!(all.run(1, &[]), [Some(true); 4]);
         assert!(all.parties.iter().all(|one| one.round == 1), "nobody needs more");
