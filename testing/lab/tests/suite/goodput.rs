@@ -51,7 +51,6 @@ fn the_pipeline_fills_interfaces_and_a_stage_alone_does_not() {
     // Blocks are counted as a whole.
     assert!(full.goodput * 20 <= pipeline.capacity() * 21 && full.sent <= 100, "{}", full.goodput);
     assert!(half.goodput * 100 <= full.goodput * 85, "{} and {}", half.goodput, full.goodput);
-    assert!(full.discarded > 0, "more came than can leave");
 }
 
 /// 10 ms for a batch, echo, ready, estimate and auxiliary each, and what was waited for a look at the interface.
@@ -111,7 +110,8 @@ fn where_signatures_bind_replicas_do_not() {
 
 #[test]
 fn the_same_seed_gives_the_same_goodput() {
-    let run = || at(50, &goodput(4, PIPELINE));
+    let short = Goodput { counted: Duration::from_secs(1), ..goodput(4, PIPELINE) };
+    let run = || at(50, &short);
     let (one, other) = (run(), run());
     assert_eq!((one.waits.cells(), one.tenths), (other.waits.cells(), other.tenths));
 }
