@@ -1,6 +1,7 @@
 //! Transactions, batches of them, and what a stage decides.
 use std::sync::Arc;
 
+use borsh::io::{Read, Result as IoResult, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_protocol::{Party, Slot, Value};
 use sha2::{Digest, Sha256};
@@ -8,9 +9,13 @@ use sha2::{Digest, Sha256};
 /// Most transactions in a batch.
 pub const MAX_TRANSACTIONS: usize = 1 << 14;
 
-/// A transaction. The engine does not read it.
-#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub struct Transaction(Arc<[u8]>);
+/// A transaction. The engine does not read it. Making one hashes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    bytes: Arc<[u8]>,
+    /// Looked up in each stage, so it is not computed again.
+    id: TransactionId,
+}
 
 /// The name of a transaction: its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,26 +39,40 @@ impl Transaction {
     /// A transaction with these bytes.
     #[must_use]
     pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
-        Self(bytes.into())
+        let bytes = bytes.into();
+        let id = TransactionId(Sha256::digest(&bytes).into());
+        Self { bytes, id }
     }
 
     /// The bytes that were submitted.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 
     pub(crate) fn share(&self) -> Arc<[u8]> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.bytes)
     }
 
-    pub(crate) fn id(&self) -> TransactionId {
-        TransactionId(Sha256::digest(&self.0).into())
+    pub(crate) const fn id(&self) -> TransactionId {
+        self.id
     }
 
     /// Bytes on the wire: length and content.
     pub(crate) fn encoded_len(&self) -> usize {
-        self.0.len().saturating_add(4)
+        self.bytes.len().saturating_add(4)
+    }
+}
+
+impl BorshSerialize for Transaction {
+    fn serialize<W: Write>(&self, writer: &mut W) -> IoResult<()> {
+        BorshSerialize::serialize(&self.bytes, writer)
+    }
+}
+
+impl BorshDeserialize for Transaction {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        Ok(Self::new(<Arc<[u8]>>::deserialize_reader(reader)?))
     }
 }
 

@@ -17,6 +17,11 @@
 //! coordinator is another one each time, so that some round after the network is calm has an honest coordinator
 //! whom all hear.
 //!
+//! A party that has decided goes on when it hears somebody in a later round, and for two rounds. It need not before: who
+//! has not decided leaves every round in the end, because all honest parties vote in it, and says so. To the others it
+//! looks like a party whose messages take longer, so nothing else changes; and if all decide in their first round,
+//! nothing of a second one is sent.
+//!
 //! Agreement and validity hold however late messages are (the *safe* variant of the binary consensus of
 //! [DBFT](https://arxiv.org/abs/1702.03068); the variant was [model-checked](https://arxiv.org/abs/1909.07453) by
 //! its authors). That it ends needs a network which is calm in the end.
@@ -30,7 +35,7 @@ use crate::quorum::{Replicas, Supporters};
 /// Rounds ahead of the own one from which votes are kept. Who is further behind asks again.
 const AHEAD: u32 = 4;
 
-/// Rounds in which a party takes part after it decided: by then every honest party has decided.
+/// Rounds in which a party takes part after the one that it decided in: by then every honest party has decided.
 const AFTER: u32 = 2;
 
 /// A set of bits, never empty in a vote.
@@ -111,6 +116,38 @@ impl OfEach {
     }
 }
 
+/// Who sent which auxiliary set.
+#[derive(Debug, Default)]
+struct Auxiliaries {
+    only: OfEach,
+    both: Supporters,
+}
+
+impl Auxiliaries {
+    fn of(&self, party: Party) -> Option<Bits> {
+        if self.both.contains(party) {
+            return Some(Bits { zero: true, one: true });
+        }
+        let only = [false, true].into_iter().find(|bit| self.only.of(*bit).contains(party));
+        only.map(Bits::only)
+    }
+
+    fn insert(&mut self, committee: &Replicas, party: Party, bits: Bits) {
+        match bits {
+            Bits { zero: true, one: true } => self.both.insert(committee, party),
+            Bits { zero: false, one: false } => {}
+            Bits { one, .. } => self.only.of_mut(one).insert(committee, party),
+        }
+    }
+
+    /// The stake that says no bit but these.
+    fn support(&self, bits: Bits) -> u128 {
+        let of = |is_in: bool, by: &Supporters| if is_in { by.stake() } else { 0 };
+        let only = of(bits.zero, &self.only.zero).saturating_add(of(bits.one, &self.only.one));
+        only.saturating_add(of(bits.zero && bits.one, &self.both))
+    }
+}
+
 #[derive(Debug, Default)]
 struct Round {
     estimates: OfEach,
@@ -119,18 +156,10 @@ struct Round {
     said: Bits,
     justified: Bits,
     coordinated: Option<bool>,
-    auxiliaries: BTreeMap<Party, Bits>,
+    auxiliaries: Auxiliaries,
     sent: Option<Bits>,
     /// When the coordinator has had its time.
     until: Option<Instant>,
-}
-
-impl Round {
-    /// The stake that says no bit but these.
-    fn support(&self, committee: &Replicas, bits: Bits) -> u128 {
-        let within = self.auxiliaries.iter().filter(|(_, said)| said.is_within(bits));
-        within.map(|(party, _)| committee.stake(*party)).fold(0, u128::saturating_add)
-    }
 }
 
 /// The party's part in one binary consensus.
@@ -141,7 +170,8 @@ pub(crate) struct Binary {
     /// The current round; 0 before anything was proposed here.
     round: u32,
     estimate: bool,
-    rounds: BTreeMap<u32, Round>,
+    /// Few, so each in its own place: a map keeps room for several.
+    rounds: BTreeMap<u32, Box<Round>>,
     decided: Option<bool>,
     /// The last round in which this party takes part.
     last: u32,
@@ -159,11 +189,13 @@ impl Binary {
         self.decided
     }
 
-    /// Proposes a bit, once.
-    pub(crate) fn propose(&mut self, bit: bool) {
-        if self.round == 0 {
+    /// Proposes a bit. Returns whether it is the first.
+    pub(crate) fn propose(&mut self, bit: bool) -> bool {
+        let is_first = self.round == 0;
+        if is_first {
             (self.round, self.estimate) = (1, bit);
         }
+        is_first
     }
 
     /// Takes a vote, also one that this party cast in an earlier life.
@@ -203,9 +235,10 @@ impl Binary {
             }
             BitVote::Coordinate { .. } => {}
             BitVote::Auxiliary { bits, .. } => {
-                if *round.auxiliaries.entry(from).or_insert(bits) != bits {
+                if round.auxiliaries.of(from).is_some_and(|first| first != bits) {
                     return Err(Contradicted);
                 }
+                round.auxiliaries.insert(committee, from, bits);
                 if mine {
                     round.sent = Some(bits);
                 }
@@ -283,12 +316,12 @@ impl Binary {
     /// Ends the current round if a quorum allows it. Looks for a decision in every round that is known.
     fn leave_round(&mut self, committee: &Replicas) -> bool {
         if self.decided.is_none() {
-            let decides = |(number, round): (&u32, &Round)| {
+            let decides = self.rounds.iter().find_map(|(number, round)| {
                 let bit = is_odd(*number);
-                let decides = committee.is_strong(round.support(committee, Bits::only(bit)));
+                let decides = committee.is_strong(round.auxiliaries.support(Bits::only(bit)));
                 decides.then_some((*number, bit))
-            };
-            if let Some((number, bit)) = self.rounds.iter().find_map(decides) {
+            });
+            if let Some((number, bit)) = decides {
                 self.decided = Some(bit);
                 self.last = number.saturating_add(AFTER);
             }
@@ -298,8 +331,11 @@ impl Binary {
         if round.sent.is_none() || current > self.last {
             return false;
         }
+        if self.decided.is_some() && !self.is_needed(current) {
+            return false;
+        }
         let justified = |bits: Bits| {
-            bits.is_within(round.justified) && committee.is_strong(round.support(committee, bits))
+            bits.is_within(round.justified) && committee.is_strong(round.auxiliaries.support(bits))
         };
         let single = [bit, !bit].into_iter().find(|bit| justified(Bits::only(*bit)));
         self.estimate = match single {
@@ -309,6 +345,13 @@ impl Binary {
         };
         self.round = current.saturating_add(1);
         true
+    }
+
+    /// Whether somebody has left this round, and so may not have decided. Who has not leaves every round in the end and
+    /// says so; until then a party that has decided would speak to nobody.
+    fn is_needed(&self, current: u32) -> bool {
+        let mut later = self.rounds.range(current.saturating_add(1)..);
+        later.any(|(_, round)| !round.own.zero.is_empty() || !round.own.one.is_empty())
     }
 
     /// When the round goes on by itself.
@@ -406,6 +449,23 @@ mod tests {
             assert!(told.iter().all(|bit| Some(bit) == told.first()), "{told:?}");
             assert!(told.len() < many || told.first() == Some(&decided), "{told:?}");
         }
+    }
+
+    #[test]
+    fn who_has_decided_goes_on_only_for_those_who_have_not() {
+        let mut all = Parties::new(4);
+        for at in 0..4 {
+            all.parties[at].propose(true);
+        }
+        (0..4).for_each(|at| all.advance(at));
+        assert_eq!(all.run(1, &[]), [Some(true); 4]);
+        assert!(all.parties.iter().all(|one| one.round == 1), "nobody needs more");
+        // The last party says that it has left the round: it may have seen a zero besides.
+        let later = BitVote::Estimate { round: 2, bit: true, own: true };
+        all.parties[0].receive(&all.committee, Party::new(3), later).unwrap();
+        let said = all.parties[0].advance(&all.committee, all.now);
+        assert!(said.contains(&later), "{said:?}");
+        assert!(said.iter().all(|vote| vote.round() == 2), "{said:?}");
     }
 
     #[test]

@@ -12,8 +12,6 @@
 //! delivers a hash without its batch asks one of those that echoed it.
 //!
 //! After G. Bracha, *Asynchronous Byzantine agreement protocols*, 1987.
-use std::collections::BTreeMap;
-
 use prefinal_protocol::Party;
 
 use crate::batch::BatchId;
@@ -35,22 +33,38 @@ pub(crate) struct Broadcast {
     me: Party,
     /// The batch that the proposer sent here.
     received: Option<BatchId>,
-    said: BTreeMap<Party, BatchId>,
-    ready: BTreeMap<Party, BatchId>,
-    echoes: BTreeMap<BatchId, Supporters>,
-    readies: BTreeMap<BatchId, Supporters>,
+    echoes: Named,
+    readies: Named,
+}
+
+/// Who named which batch; each party names one. There are several only if the proposer or some party is faulty.
+#[derive(Debug, Default)]
+struct Named(Vec<(BatchId, Supporters)>);
+
+impl Named {
+    /// The batch that this party has named.
+    fn by(&self, party: Party) -> Option<BatchId> {
+        self.0.iter().find(|(_, by)| by.contains(party)).map(|(batch, _)| *batch)
+    }
+
+    fn insert(&mut self, committee: &Replicas, party: Party, batch: BatchId) {
+        if let Some((_, by)) = self.0.iter_mut().find(|(named, _)| *named == batch) {
+            return by.insert(committee, party);
+        }
+        let mut by = Supporters::default();
+        by.insert(committee, party);
+        self.0.push((batch, by));
+    }
+
+    /// A batch that parties with enough stake have named.
+    fn with(&self, is_enough: impl Fn(u128) -> bool) -> Option<BatchId> {
+        self.0.iter().find(|(_, by)| is_enough(by.stake())).map(|(batch, _)| *batch)
+    }
 }
 
 impl Broadcast {
     pub(crate) const fn new(me: Party) -> Self {
-        Self {
-            me,
-            received: None,
-            said: BTreeMap::new(),
-            ready: BTreeMap::new(),
-            echoes: BTreeMap::new(),
-            readies: BTreeMap::new(),
-        }
+        Self { me, received: None, echoes: Named(Vec::new()), readies: Named(Vec::new()) }
     }
 
     /// The proposer's batch is here and durable. The first one counts.
@@ -73,14 +87,14 @@ impl Broadcast {
         from: Party,
         vote: BatchVote,
     ) -> Result<(), Contradicted> {
-        let (first, supporters, batch) = match vote {
-            BatchVote::Echo(batch) => (&mut self.said, &mut self.echoes, batch),
-            BatchVote::Ready(batch) => (&mut self.ready, &mut self.readies, batch),
+        let (named, batch) = match vote {
+            BatchVote::Echo(batch) => (&mut self.echoes, batch),
+            BatchVote::Ready(batch) => (&mut self.readies, batch),
         };
-        if *first.entry(from).or_insert(batch) != batch {
+        if named.by(from).is_some_and(|first| first != batch) {
             return Err(Contradicted);
         }
-        supporters.entry(batch).or_default().insert(committee, from);
+        named.insert(committee, from, batch);
         Ok(())
     }
 
@@ -88,11 +102,11 @@ impl Broadcast {
     pub(crate) fn advance(&mut self, committee: &Replicas) -> Vec<BatchVote> {
         let mut said = Vec::new();
         if let Some(batch) = self.received
-            && !self.said.contains_key(&self.me)
+            && self.echoes.by(self.me).is_none()
         {
             self.say(committee, BatchVote::Echo(batch), &mut said);
         }
-        if !self.ready.contains_key(&self.me)
+        if self.readies.by(self.me).is_none()
             && let Some(batch) = self.certain(committee)
         {
             self.say(committee, BatchVote::Ready(batch), &mut said);
@@ -107,21 +121,19 @@ impl Broadcast {
     }
 
     fn certain(&self, committee: &Replicas) -> Option<BatchId> {
-        let echoed = |(_, by): &(&BatchId, &Supporters)| committee.is_strong(by.stake());
-        let ready = |(_, by): &(&BatchId, &Supporters)| committee.is_weak(by.stake());
-        let found = self.echoes.iter().find(echoed).or_else(|| self.readies.iter().find(ready));
-        found.map(|(batch, _)| *batch)
+        let echoed = self.echoes.with(|stake| committee.is_strong(stake));
+        echoed.or_else(|| self.readies.with(|stake| committee.is_weak(stake)))
     }
 
     /// The batch that every honest party delivers.
     pub(crate) fn delivered(&self, committee: &Replicas) -> Option<BatchId> {
-        let all = |(_, by): &(&BatchId, &Supporters)| committee.is_strong(by.stake());
-        self.readies.iter().find(all).map(|(batch, _)| *batch)
+        self.readies.with(|stake| committee.is_strong(stake))
     }
 
     /// Parties that say they have this batch.
     pub(crate) fn holders(&self, batch: BatchId) -> Vec<Party> {
-        self.echoes.get(&batch).into_iter().flat_map(Supporters::iter).collect()
+        let named = self.echoes.0.iter().find(|(named, _)| *named == batch);
+        named.into_iter().flat_map(|(_, by)| by.iter()).collect()
     }
 }
 

@@ -18,11 +18,15 @@ pub struct Config {
     pub timeout: Duration,
     /// When the next stage may begin.
     pub pace: Pace,
+    /// The least time between two messages of votes from this party: what it has to say meanwhile leaves in one
+    /// message. In large committees a batch or a vote comes all the time, and without it each would be answered alone.
+    pub gather: Duration,
     /// How long proposers are waited for whose batches come later than those of a strong quorum.
     pub patience: Duration,
     /// Limit of a batch, in bytes.
     pub max_batch_bytes: usize,
-    /// Stages that may be open at a time: what the memory holds.
+    /// Stages that may be open at a time: what the memory of every party holds. The same for all, because who falls
+    /// behind takes votes of so many stages and no more.
     pub max_stages: u64,
     /// What says that the network has room for a stage.
     pub idleness: Idleness,
@@ -49,6 +53,7 @@ impl Config {
             stakes,
             timeout: Duration::from_secs(1),
             pace: Pace::NONE,
+            gather: Duration::ZERO,
             patience: Duration::from_millis(100),
             max_batch_bytes: 1 << 20,
             max_stages: 8,

@@ -36,7 +36,8 @@ pub enum Input {
     Submit(Transaction),
     /// The network has room for another stage; see [`Idleness::Told`].
     Idle,
-    /// The memory holds so many stages from now on.
+    /// The memory of this party holds so many stages from now on, but no more than [`Config::max_stages`]. It takes part
+    /// in what a weak quorum has begun whatever it holds, so that nobody can be left behind.
     Room(u64),
     /// The time of [`Machine::wake_at`] has come.
     Tick,
@@ -127,6 +128,10 @@ pub struct Dispel {
     opened: Slot,
     opened_at: Instant,
     is_idle: bool,
+    /// Stages that this party may have open now.
+    room: u64,
+    /// When votes may leave again.
+    speaks_at: Instant,
     /// Stages behind the last reported one in which this party still takes part: as many as anybody takes at a time.
     linger: u64,
     pub(crate) past: BTreeMap<Slot, Past>,
@@ -163,6 +168,8 @@ impl Dispel {
             opened: Slot::new(0),
             opened_at: Instant::START,
             is_idle: false,
+            room: config.max_stages.max(1),
+            speaks_at: Instant::START,
             linger: LINGER.max(config.max_stages.saturating_mul(2)),
             past: BTreeMap::new(),
             claims: BTreeMap::new(),
@@ -317,6 +324,9 @@ impl Dispel {
     }
 
     fn advance(&mut self, now: Instant) {
+        if now < self.speaks_at {
+            return;
+        }
         let numbers: Vec<Slot> = self.stages.keys().copied().collect();
         for stage in numbers {
             let Some(open) = self.stages.get_mut(&stage) else { continue };
@@ -324,10 +334,14 @@ impl Dispel {
                 continue;
             }
             let steps = open.advance(&self.committee, now, self.config.patience);
-            let value = open.prefinalized(&self.committee, &self.context, stage);
-            let value =
-                value.filter(|_| !std::mem::replace(&mut open.is_prefinalized, value.is_some()));
+            let value = if open.is_prefinalized {
+                None
+            } else {
+                open.prefinalized(&self.committee, &self.context, stage)
+            };
+            open.is_prefinalized |= value.is_some();
             if !steps.is_empty() {
+                self.speaks_at = now + self.config.gather;
                 self.keep(Record::Said { stage, steps: steps.clone() });
             }
             if let Some(value) = value {
@@ -415,7 +429,7 @@ impl Dispel {
     fn has_room(&self, now: Instant) -> bool {
         let stage = self.opened.next();
         let open = stage.get().saturating_sub(self.next.get());
-        open < self.config.max_stages.max(1) && now >= self.opens_at(stage)
+        open < self.room && now >= self.opens_at(stage)
     }
 
     fn is_idle(&self) -> bool {
@@ -435,7 +449,8 @@ impl Dispel {
     fn fetch(&mut self, now: Instant) {
         let (me, again) = (self.config.me, self.config.timeout / 2);
         let mut requests = Vec::new();
-        for (stage, open) in &mut self.stages {
+        // What is reported lacks nothing.
+        for (stage, open) in self.stages.range_mut(self.next..) {
             let asks = open.ask(now, again).into_iter().filter(|(holder, _)| *holder != me);
             requests.extend(asks.map(|(holder, proposer)| (holder, *stage, proposer)));
         }
@@ -462,7 +477,7 @@ impl Machine for Dispel {
                 Err(refusal) => self.effect(Effect::Refused(refusal)),
             },
             Input::Idle => self.is_idle = true,
-            Input::Room(stages) => self.config.max_stages = stages,
+            Input::Room(stages) => self.room = stages.min(self.config.max_stages.max(1)),
         }
         self.progress(now);
     }
@@ -477,7 +492,7 @@ impl Machine for Dispel {
         }
         let opens = self.opens_at(self.opened.next());
         let stages = self.stages.values().flat_map(Stage::wakes_at);
-        stages.chain([opens, self.ask_at]).filter(|at| *at > self.now).min()
+        stages.chain([opens, self.ask_at, self.speaks_at]).filter(|at| *at > self.now).min()
     }
 }
 

@@ -190,6 +190,17 @@ impl Step {
         true
     }
 
+    /// How many votes are in it.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Echo(list) | Self::Ready(list) => list.len(),
+            Self::Estimate { bits, .. }
+            | Self::Coordinate { bits, .. }
+            | Self::Auxiliary { bits, .. } => bits.iter().count(),
+        }
+    }
+
     /// The votes in it. A bit that is said twice where one may be said counts as both, one after the other.
     pub(crate) fn votes(&self) -> Vec<(Party, Vote)> {
         let each = |bits: &BitMaps, vote: &dyn Fn(bool) -> BitVote| {

@@ -135,26 +135,31 @@ impl Pool {
 /// repetitions.
 #[derive(Debug, Default)]
 pub(crate) struct Ordered {
-    stages: BTreeMap<TransactionId, Slot>,
+    names: BTreeSet<TransactionId>,
+    stages: BTreeMap<Slot, Vec<TransactionId>>,
 }
 
 impl Ordered {
     pub(crate) fn contains(&self, id: TransactionId) -> bool {
-        self.stages.contains_key(&id)
+        self.names.contains(&id)
     }
 
     /// Whether the transaction is ordered by this stage, which comes behind all others so far.
     pub(crate) fn insert(&mut self, stage: Slot, transaction: &Transaction) -> bool {
         let id = transaction.id();
-        let is_new = !self.stages.contains_key(&id);
+        let is_new = self.names.insert(id);
         if is_new {
-            self.stages.insert(id, stage);
+            self.stages.entry(stage).or_default().push(id);
         }
         is_new
     }
 
     pub(crate) fn forget_below(&mut self, stage: Slot) {
-        self.stages.retain(|_, of| *of >= stage);
+        while let Some(first) = self.stages.first_entry().filter(|first| *first.key() < stage) {
+            for id in first.remove() {
+                self.names.remove(&id);
+            }
+        }
     }
 }
 

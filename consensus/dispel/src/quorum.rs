@@ -4,8 +4,6 @@
 //! |--------|------------------------|--------------------------------------------------------------|
 //! | strong | more than two thirds   | two of them share an honest party                             |
 //! | weak   | more than one third    | an honest party is in it: worth believing                     |
-use std::collections::BTreeSet;
-
 use prefinal_engine::Quorum;
 use prefinal_protocol::Party;
 use prefinal_weighted_rounding::Stake;
@@ -110,19 +108,33 @@ impl Replicas {
 /// Parties that said the same, with their stake.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Supporters {
-    parties: BTreeSet<Party>,
+    /// A bit for each member, the first one lowest: large committees have a million of these sets.
+    members: Vec<u64>,
     stake: u128,
 }
 
 impl Supporters {
+    /// Takes a member in; whoever is none is left out.
     pub(crate) fn insert(&mut self, committee: &Replicas, party: Party) {
-        if self.parties.insert(party) {
+        if self.members.is_empty() {
+            self.members.resize(committee.size().div_ceil(64), 0);
+        }
+        let Some(word) = self.members.get_mut(party.index() / 64) else { return };
+        let bit = 1_u64 << (party.index() % 64);
+        if *word & bit == 0 {
+            *word |= bit;
             self.stake = self.stake.saturating_add(committee.stake(party));
         }
     }
 
     pub(crate) fn contains(&self, party: Party) -> bool {
-        self.parties.contains(&party)
+        let word = self.members.get(party.index() / 64);
+        word.is_some_and(|word| word >> (party.index() % 64) & 1 == 1)
+    }
+
+    /// Whether nobody is in it, also nobody without stake.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members.iter().all(|word| *word == 0)
     }
 
     pub(crate) const fn stake(&self) -> u128 {
@@ -130,6 +142,7 @@ impl Supporters {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Party> {
-        self.parties.iter().copied()
+        let bits = self.members.iter().flat_map(|word| (0..64).map(move |at| word >> at & 1 == 1));
+        (0..).map(Party::new).zip(bits).filter(|(_, is_in)| *is_in).map(|(party, _)| party)
     }
 }

@@ -39,7 +39,12 @@ pub(crate) struct Stage {
     wants: BTreeMap<Party, Want>,
     /// When proposers whose batches are not here are left out.
     waits_until: Option<Instant>,
-    /// When there is something to do by itself: at once after something has come.
+    /// Proposers whose batches are delivered.
+    delivered: Supporters,
+    /// Proposers of whom something has come since, by number. In a large committee that is a small part of them.
+    news: Vec<bool>,
+    has_news: bool,
+    /// When there is something to do by itself.
     due: Option<Instant>,
 }
 
@@ -57,7 +62,10 @@ impl Stage {
             claimers: Vec::new(),
             wants: BTreeMap::new(),
             waits_until: None,
-            due: Some(Instant::START),
+            delivered: Supporters::default(),
+            news: vec![true; committee.size()],
+            has_news: true,
+            due: None,
         }
     }
 
@@ -71,7 +79,15 @@ impl Stage {
         if let Some(broadcast) = self.broadcasts.get_mut(proposer.index()) {
             broadcast.received(id);
             self.batches.insert(id, batch);
-            self.due = Some(Instant::START);
+            self.note(proposer);
+        }
+    }
+
+    /// Something has come that is about this proposer.
+    fn note(&mut self, proposer: Party) {
+        if let Some(news) = self.news.get_mut(proposer.index()) {
+            *news = true;
+            self.has_news = true;
         }
     }
 
@@ -98,7 +114,7 @@ impl Stage {
         from: Party,
         (proposer, vote): (Party, Vote),
     ) -> Result<(), Contradicted> {
-        self.due = Some(Instant::START);
+        self.note(proposer);
         if from == proposer && matches!(vote, Vote::Batch(BatchVote::Echo(_))) {
             self.begun.insert(committee, from);
         }
@@ -126,7 +142,7 @@ impl Stage {
 
     /// Whether something has come, or its time has.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
-        self.due.is_some_and(|due| due <= now)
+        self.has_news || self.due.is_some_and(|due| due <= now)
     }
 
     /// What this party says by now.
@@ -136,31 +152,41 @@ impl Stage {
         now: Instant,
         patience: Duration,
     ) -> Vec<Step> {
+        self.has_news = false;
         if self.outcome.is_some() && self.said.is_empty() {
             // Others have told the outcome: nobody waits for this party.
             self.due = None;
             return Vec::new();
         }
-        let (mut said, mut delivered) = (Vec::new(), Supporters::default());
-        let slots = self.broadcasts.iter_mut().zip(&mut self.bits);
-        for (proposer, (broadcast, binary)) in committee.members().zip(slots) {
+        // What has waited for a time does not know which proposer it is about.
+        if self.due.is_some_and(|due| due <= now) {
+            self.news.fill(true);
+        }
+        let mut said = Vec::new();
+        let slots = self.broadcasts.iter_mut().zip(&mut self.bits).zip(&self.news);
+        for (proposer, ((broadcast, binary), _)) in
+            committee.members().zip(slots).filter(|(_, (_, news))| **news)
+        {
             let votes = broadcast.advance(committee).into_iter().map(Vote::Batch);
             said.extend(votes.map(|vote| (proposer, vote)));
             if broadcast.delivered(committee).is_some() {
-                delivered.insert(committee, proposer);
+                self.delivered.insert(committee, proposer);
                 binary.propose(true);
             }
         }
-        if committee.is_strong(delivered.stake()) {
+        if committee.is_strong(self.delivered.stake()) {
             let until = *self.waits_until.get_or_insert(now + patience);
-            if now >= until {
-                self.bits.iter_mut().for_each(|binary| binary.propose(false));
+            for (binary, news) in self.bits.iter_mut().zip(&mut self.news) {
+                *news |= now >= until && binary.propose(false);
             }
         }
-        for (proposer, binary) in committee.members().zip(&mut self.bits) {
+        let bits = self.bits.iter_mut().zip(&self.news);
+        for (proposer, (binary, _)) in committee.members().zip(bits).filter(|(_, (_, news))| **news)
+        {
             let votes = binary.advance(committee, now).into_iter().map(Vote::Bit);
             said.extend(votes.map(|vote| (proposer, vote)));
         }
+        self.news.fill(false);
         self.said.extend(said.iter().copied());
         let bits = self.bits.iter().filter_map(Binary::wake_at);
         self.due = bits.chain(self.waits_until).filter(|at| *at > now).min();

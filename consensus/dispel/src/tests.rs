@@ -1,4 +1,6 @@
 //! The machine as an attacker sees it: four parties on links without delay, the last of which may be anybody.
+mod resources;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use core::time::Duration;

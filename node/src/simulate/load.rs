@@ -36,9 +36,10 @@ const PAPER_ROOM_64: [(f64, f64); 1] = [(40_000.0, 1000.0)];
 #[derive(Args, Debug)]
 pub(super) struct LoadOptions {
     /// Let clients submit transactions to Trantor's ordering instead, ever more of them, and measure latency over
-    /// throughput [--parties 32, --regions trantor, --cores 4, --interface 5Gbit/s unless they are given]
+    /// throughput [--parties 32, --regions trantor, --cores 4, --interface 5Gbit/s unless they are given]; with
+    /// --engine dispel to DISPEL's, beside one stage at a time and a leader that sends all payloads
     #[arg(long, conflicts_with_all = [
-        "campaign", "thresholds", "ideal", "epochs", "scheme", "engine", "slots", "stakes", "fast",
+        "campaign", "thresholds", "ideal", "epochs", "scheme", "slots", "stakes", "fast",
     ])]
     load: bool,
     /// Clients of each replica, one run for each number
@@ -53,12 +54,12 @@ pub(super) struct LoadOptions {
     #[arg(long, value_name = "MS", requires = "load", default_value_t = 3)]
     pause: u64,
     /// Virtual seconds that are counted
-    #[arg(long, requires = "load", default_value_t = 10,
-        value_parser = clap::value_parser!(u64).range(1..))]
-    seconds: u64,
-    /// Virtual seconds before, in which the pipeline fills
-    #[arg(long, requires = "load", default_value_t = 4)]
-    warm_up: u64,
+    /// [default: 10; of DISPEL 3, and 120 if replicas fail]
+    #[arg(long, requires = "load", value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: Option<u64>,
+    /// Virtual seconds before, in which the pipeline fills [default: 4; of DISPEL 1]
+    #[arg(long, requires = "load")]
+    warm_up: Option<u64>,
     /// What goes wrong with the last replica when the counting begins
     #[arg(long, value_name = "WHAT", requires = "load")]
     vice: Option<ViceName>,
@@ -106,6 +107,16 @@ enum ViceName {
 impl LoadOptions {
     pub(super) const fn is_asked_for(&self) -> bool {
         self.load
+    }
+
+    /// Virtual time that is counted.
+    pub(super) fn seconds(&self, usual: u64) -> Duration {
+        Duration::from_secs(self.seconds.unwrap_or(usual))
+    }
+
+    /// Virtual time before.
+    pub(super) fn warm_up(&self, usual: u64) -> Duration {
+        Duration::from_secs(self.warm_up.unwrap_or(usual))
     }
 }
 
@@ -176,8 +187,8 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
 
 /// One run for each number of clients.
 fn measure(asked: &LoadOptions, mut load: Load) -> Result<Vec<Point>, Failure> {
-    load.counted = Duration::from_secs(asked.seconds);
-    load.warm_up = Duration::from_secs(asked.warm_up);
+    load.counted = asked.seconds(10);
+    load.warm_up = asked.warm_up(4);
     load.vice = asked.vice.map(|vice| match vice {
         ViceName::Crash => Vice::Crash,
         ViceName::Equivocation => Vice::Equivocation,

@@ -7,6 +7,7 @@
 //! | `execution`  | from a transaction to its certified, durable state, with the pipeline's switches |
 //! | `global`     | when slots are final and computable, whether anybody knows it             |
 //! | `load`       | latency over throughput, with clients on Trantor                          |
+//! | `goodput`    | the same on DISPEL, over sizes, crashes and signatures, against a leader   |
 //! | `sync`       | followers of a chain: naive against pipelined, among slow and lying peers |
 //! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
 //! | `throughput` | the plot of latency over throughput                                      |
@@ -16,6 +17,7 @@
 mod campaign;
 mod execution;
 mod global;
+mod goodput;
 mod load;
 mod sync;
 mod thresholds;
@@ -69,6 +71,8 @@ pub struct Options {
     execution: execution::ExecutionOptions,
     #[command(flatten)]
     load: load::LoadOptions,
+    #[command(flatten)]
+    goodput: Box<goodput::GoodputOptions>,
     #[command(flatten)]
     sync: sync::SyncOptions,
     /// How many of the table's largest holders take part [default: all with stake]
@@ -264,6 +268,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         return execution::run(options);
     }
     if options.load.is_asked_for() {
+        match options.engine {
+            None | Some(EngineName::Listed(engine::Name::Trantor)) => {}
+            Some(EngineName::Listed(engine::Name::Dispel)) => return goodput::run(options),
+            Some(_) => {
+                return Err(Failure::bad_input("--engine: --load plays trantor or dispel"));
+            }
+        }
         return load::run(options);
     }
     if options.sync.is_asked_for() {

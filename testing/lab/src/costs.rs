@@ -145,6 +145,19 @@ pub struct Costs {
     /// Ordering a client's transaction, from its submission on; the same.
     #[serde(default)]
     pub transaction: u64,
+    /// Decoding a KiB of a DISPEL batch with transactions of 400 bytes, and naming it and them; nothing in files from
+    /// before it was measured.
+    #[serde(default)]
+    pub dispel_kib: u64,
+    /// Taking a transaction into DISPEL's pool; the same.
+    #[serde(default)]
+    pub dispel_submission: u64,
+    /// Taking a transaction of a decided batch into DISPEL's order; the same.
+    #[serde(default)]
+    pub dispel_transaction: u64,
+    /// Counting a DISPEL vote on one proposer; the same.
+    #[serde(default)]
+    pub dispel_vote: u64,
 }
 
 impl Work {
@@ -179,7 +192,7 @@ impl Costs {
         let terms = || g1.iter().copied().zip(g2.iter().copied());
         let product = MillerLoop::from_terms(terms());
         let signer = SigningKey::from([7; 32]);
-        let ordering = crate::load::ordering();
+        let (ordering, staged) = (crate::load::ordering(), crate::load::staging());
         let (signed, checker) = (signer.sign(b"calibration"), signer.verification_key());
         Self {
             ed25519_sign: time(1, || signer.sign(b"calibration")),
@@ -198,6 +211,13 @@ impl Costs {
             g1_short: time(1, || vartime_msm_128(&[one], &short)),
             batch_kib: ordering.as_ref().map_or(0, |it| time(it.kib(), || it.decode())),
             transaction: ordering.as_ref().map_or(0, |it| time(it.count(), || it.order())),
+            dispel_kib: staged.as_ref().map_or(0, |it| time(it.kib(), || it.decode())),
+            dispel_submission: staged.as_ref().map_or(0, |it| time(it.count(), || it.submit())),
+            dispel_transaction: staged.as_ref().map_or(0, |it| {
+                let heard = time(it.count(), || it.hear());
+                time(it.count(), || it.order()).saturating_sub(heard)
+            }),
+            dispel_vote: staged.as_ref().map_or(0, |it| time(it.votes(), || it.vote())),
         }
     }
 
@@ -216,6 +236,31 @@ impl Costs {
     /// Ordering so many transactions.
     pub(crate) fn order(&self, transactions: u64) -> Duration {
         nanos(self.transaction.saturating_mul(transactions))
+    }
+
+    /// Decoding so many bytes of a DISPEL batch, and naming it and its transactions.
+    pub(crate) fn payload(&self, bytes: u64) -> Duration {
+        nanos(self.dispel_kib.saturating_mul(bytes) >> 10)
+    }
+
+    /// Taking so many transactions into DISPEL's pool.
+    pub(crate) fn submit(&self, transactions: u64) -> Duration {
+        nanos(self.dispel_submission.saturating_mul(transactions))
+    }
+
+    /// Taking so many transactions into DISPEL's order.
+    pub(crate) fn take(&self, transactions: u64) -> Duration {
+        nanos(self.dispel_transaction.saturating_mul(transactions))
+    }
+
+    /// Counting so many DISPEL votes.
+    pub(crate) fn votes(&self, votes: usize) -> Duration {
+        nanos(self.dispel_vote.saturating_mul(u64::try_from(votes).unwrap_or(u64::MAX)))
+    }
+
+    /// Checking the signatures of so many transactions.
+    pub(crate) fn check_transactions(&self, transactions: u64) -> Duration {
+        nanos(self.ed25519_verify.saturating_mul(transactions))
     }
 
     /// One signature with Ed25519.

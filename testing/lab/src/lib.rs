@@ -5,7 +5,7 @@
 //! | [`legible`]    | what experiments need from an engine in addition to its protocol          |
 //! | [`latency`]    | the paper's experiment: slow path against fast path                       |
 //! | [`dealt`]      | the same for large committees: keys dealt before, ideal cryptography at real prices |
-//! | [`load`]       | latency over throughput: clients in a closed loop on Trantor              |
+//! | [`load`]       | latency over throughput: clients in a closed loop on Trantor; `load::goodput`: an open load on DISPEL, beside a leader |
 //! | [`execution`]  | from a transaction to its certified, durable state: throughput against latency |
 //! | [`sync`]       | followers of a chain: naive against pipelined, and among hostile peers     |
 //! | [`campaign`]   | thousands of executions under attack, on every engine                     |

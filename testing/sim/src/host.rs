@@ -88,6 +88,13 @@ pub trait Host {
         0
     }
 
+    /// Its place in the queue of its connection: lower ones leave first, equal ones in the order in which they were
+    /// sent. What one step sends travels in one envelope for each rank, and a piece that is leaving is not called back.
+    /// It is asked for only where links have limits. By default all are equal.
+    fn rank(&mut self, _message: &Self::Message) -> u64 {
+        0
+    }
+
     /// The input for a message that arrived at seat `at`.
     fn received(&mut self, at: Seat, from: Seat, message: &Self::Message) -> InputOf<Self>;
 

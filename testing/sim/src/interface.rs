@@ -14,6 +14,10 @@
 //! offload makes pieces of up to 64 KiB. So flows share the interface equally, a small message waits for the
 //! bytes in front of it on its own connection and for at most one piece of each other one.
 //!
+//! **What is more urgent leaves first** on its connection, if the host ranks messages
+//! ([`Host::rank`](crate::Host::rank)), as with streams of several priorities on one QUIC connection. It waits for the
+//! piece that is leaving.
+//!
 //! **In, pieces queue in the order in which they come**, as at the port of a switch, whose buffer never
 //! overflows here. A piece counts when all of it is there (store and forward), so the last piece of a message
 //! is paid for at both ends. What came interleaved is taken interleaved: there too flows share.

@@ -18,8 +18,9 @@ use crate::traffic::{Next, Parcel, Piece, Traffics};
 pub(crate) struct Envelope<M> {
     pub(crate) from: Seat,
     pub(crate) messages: Vec<M>,
-    /// Length on the wire; zero where links have no limits.
+    /// Length on the wire and place in the queue; zero where links have no limits.
     bytes: u64,
+    rank: u64,
 }
 
 pub(crate) type Shared<H> = Arc<Envelope<<H as Host>::Message>>;
@@ -76,8 +77,7 @@ impl<H: Host> Simulation<H> {
             .filter(|(to, _)| matches!(to, Recipient::All))
             .map(|(_, message)| message)
             .collect();
-        if !messages.is_empty() {
-            let envelope = self.envelope(from, messages);
+        for envelope in self.envelopes(from, messages) {
             let mut stops = Vec::new();
             for to in self.seats() {
                 if to != from && !direct.contains_key(&to) {
@@ -90,8 +90,9 @@ impl<H: Host> Simulation<H> {
             self.schedule_next(Box::new(Broadcast { envelope, stops }));
         }
         for (to, messages) in direct {
-            let envelope = self.envelope(from, messages);
-            self.send(to, Duration::ZERO, envelope);
+            for envelope in self.envelopes(from, messages) {
+                self.send(to, Duration::ZERO, envelope);
+            }
         }
     }
 
@@ -146,8 +147,9 @@ impl<H: Host> Simulation<H> {
             envelopes.entry((delay, to)).or_default().push(message);
         }
         for ((delay, to), messages) in envelopes {
-            let envelope = self.envelope(from, messages);
-            self.send(to, delay, envelope);
+            for envelope in self.envelopes(from, messages) {
+                self.send(to, delay, envelope);
+            }
         }
     }
 
@@ -169,14 +171,21 @@ impl<H: Host> Simulation<H> {
         (0..self.count()).map(Seat::new)
     }
 
-    fn envelope(&mut self, from: Seat, messages: Vec<H::Message>) -> Shared<H> {
-        let mut bytes: u64 = 0;
-        if self.traffic.is_some() {
-            for message in &messages {
-                bytes = bytes.saturating_add(self.host.encoded_len(message));
-            }
+    /// An envelope for each rank, in ascending order.
+    fn envelopes(&mut self, from: Seat, messages: Vec<H::Message>) -> Vec<Shared<H>> {
+        if self.traffic.is_none() {
+            let one = Envelope { from, messages, bytes: 0, rank: 0 };
+            return if one.messages.is_empty() { Vec::new() } else { vec![Arc::new(one)] };
         }
-        Arc::new(Envelope { from, messages, bytes })
+        let mut ranks: BTreeMap<u64, Envelope<H::Message>> = BTreeMap::new();
+        for message in messages {
+            let (bytes, rank) = (self.host.encoded_len(&message), self.host.rank(&message));
+            let new = || Envelope { from, messages: Vec::new(), bytes: 0, rank };
+            let envelope = ranks.entry(rank).or_insert_with(new);
+            envelope.bytes = envelope.bytes.saturating_add(bytes);
+            envelope.messages.push(message);
+        }
+        ranks.into_values().map(Arc::new).collect()
     }
 
     /// Hands an envelope to the network, `delay` from now.
@@ -194,7 +203,7 @@ impl<H: Host> Simulation<H> {
             return None;
         }
         self.counters.sent += 1;
-        let (from, bytes) = (envelope.from, envelope.bytes);
+        let (from, bytes, rank) = (envelope.from, envelope.bytes, envelope.rank);
         let sent = self.now.saturating_add(nanos(delay));
         let (departure, delay) = match self.network.transit(from, to, sent, &mut self.dice) {
             Fate::Lost => {
@@ -213,7 +222,7 @@ impl<H: Host> Simulation<H> {
         if self.traffic.is_none() || from == to {
             return Some(self.network.arrival(from, to, departure.saturating_add(delay)));
         }
-        let parcel = Parcel { from, to, bytes, delay, load: Arc::clone(envelope) };
+        let parcel = Parcel { from, to, bytes, rank, delay, load: Arc::clone(envelope) };
         if departure > self.now {
             self.schedule.push(departure, Event::Depart { parcel: Box::new(parcel) });
         } else {

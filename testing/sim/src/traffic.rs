@@ -37,6 +37,8 @@ pub(crate) struct Parcel<T> {
     pub(crate) from: Seat,
     pub(crate) to: Seat,
     pub(crate) bytes: u64,
+    /// Its place in the connection's queue: the lowest leaves first.
+    pub(crate) rank: u64,
     /// The delay of the link, in nanoseconds.
     pub(crate) delay: u64,
     pub(crate) load: T,
@@ -93,7 +95,8 @@ struct Line<T> {
 }
 
 struct Connection<T> {
-    parcels: VecDeque<(u64, Parcel<T>)>,
+    /// By rank and number.
+    parcels: BTreeMap<(u64, u64), Parcel<T>>,
     /// Bytes that it may still send in this turn.
     turn: u64,
     paced_until: u64,
@@ -213,7 +216,7 @@ impl<T> Line<T> {
         let to = parcel.to;
         self.traffic.waiting = self.traffic.waiting.saturating_add(parcel.bytes);
         let connection = self.connections.entry(to).or_insert_with(|| Connection {
-            parcels: VecDeque::new(),
+            parcels: BTreeMap::new(),
             turn: TURN,
             paced_until: 0,
         });
@@ -224,7 +227,7 @@ impl<T> Line<T> {
                 self.turns.push_back(to);
             }
         }
-        connection.parcels.push_back((number, parcel));
+        connection.parcels.insert((parcel.rank, number), parcel);
     }
 
     /// Puts connections back whose time to send has come: first those that were paced, and behind everything
@@ -257,13 +260,13 @@ impl<T> Line<T> {
         self.line_up(now);
         let to = self.turns.pop_front()?;
         let connection = self.connections.get_mut(&to)?;
-        let (number, parcel) = connection.parcels.front_mut()?;
-        let (number, delay, bytes) = (*number, parcel.delay, parcel.bytes.min(connection.turn));
+        let mut first = connection.parcels.first_entry()?;
+        let (_, number) = *first.key();
+        let parcel = first.get_mut();
+        let (delay, bytes) = (parcel.delay, parcel.bytes.min(connection.turn));
         parcel.bytes -= bytes;
         connection.turn -= bytes;
-        let is_last = parcel.bytes == 0;
-        let load = is_last.then(|| connection.parcels.pop_front()).flatten();
-        let load = load.map(|(_, parcel)| parcel.load);
+        let load = (parcel.bytes == 0).then(|| first.remove().load);
         self.traffic.sent = self.traffic.sent.saturating_add(bytes);
         self.traffic.waiting = self.traffic.waiting.saturating_sub(bytes);
         let paced = now.saturating_add(time(limits.connection(from, to), bytes));

@@ -10,6 +10,7 @@
 //!
 //! Each [`Improvement`] over the paper's system can be left out; [`Floor`] is what distances alone cost.
 mod floor;
+pub mod goodput;
 mod price;
 mod replica;
 mod scheme;
@@ -34,6 +35,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 pub use self::floor::Floor;
+pub(crate) use self::goodput::staging;
 pub(crate) use self::price::ordering;
 use self::replica::{Demand, Effect, Input, Replica};
 use self::scheme::Signatures;

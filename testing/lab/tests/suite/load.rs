@@ -9,7 +9,7 @@ use prefinal_sim::{Interface, Network};
 
 const CORES: NonZeroU32 = NonZeroU32::new(2).unwrap();
 
-fn free() -> Costs {
+pub(crate) fn free() -> Costs {
     serde_json::from_str(
         r#"{"g1_multiplication":0,"g2_multiplication":0,"g1_hash":0,"g2_hash":0,"g1_decode":0,
         "g2_decode":0,"miller_loop":0,"miller_loop_of_many":0,"final_exponentiation":0,

@@ -6,7 +6,7 @@
 //! | `epochs`                        | that follow one another, on Jolteon and Malachite      |
 //! | `malachite`                     | on Malachite                                           |
 //! | `trantor`, `dispel`             | on Trantor, and on DISPEL                              |
-//! | `load`, `execution`, `observe`  | of the experiments that `prefinal simulate` shows      |
+//! | `load`, `goodput`, `execution`, `observe` | of the experiments that `prefinal simulate` shows |
 //!
 //! One program, for each would compile every scheme on every engine again.
 #![allow(
@@ -25,6 +25,7 @@ mod epochs;
 mod execution;
 mod faults;
 mod global;
+mod goodput;
 mod load;
 mod malachite;
 mod observe;

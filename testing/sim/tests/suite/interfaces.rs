@@ -159,6 +159,26 @@ fn a_small_message_waits_for_its_own_connection_and_one_piece_of_another() {
     assert_eq!(got(&mut simulation), expected);
 }
 
+/// A message that goes first waits for the piece that is leaving, also if one step sends it with a larger one; those of
+/// one rank keep their order.
+#[test]
+fn what_ranks_before_others_waits_for_the_piece_that_is_leaving() {
+    let mut simulation = stage(3, out_of(A, slowness(1)));
+    simulation.host_mut().ranked = true;
+    send(&mut simulation, A, 0, &[(to(B), 640), (to(B), 256), (to(B), 64), (to(B), 64)]);
+    let acts = vec![Act::Send(to(C), 128), Act::Send(to(C), 1)];
+    simulation.input(A, ms(20), Input::Acts(acts)).expect("the seat exists");
+    let expected = [
+        (2 * MS + DELAY, B, 64),
+        (3 * MS + DELAY, B, 64),
+        (7 * MS + DELAY, B, 256),
+        (16 * MS + DELAY, B, 640),
+        (20 * MS + SMALL + DELAY, C, 1),
+        (22 * MS + SMALL + DELAY, C, 128),
+    ];
+    assert_eq!(got(&mut simulation), expected);
+}
+
 #[test]
 fn an_interface_that_was_idle_has_saved_nothing() {
     let mut simulation = stage(3, out_of(A, slowness(1)).with_connection(A, C, slowness(4)));

@@ -94,6 +94,8 @@ pub(crate) struct Stage {
     pub(crate) note_boots: bool,
     /// Bytes in a message, for each unit of its number.
     pub(crate) unit: u64,
+    /// Whether smaller messages leave before larger ones.
+    pub(crate) ranked: bool,
 }
 
 impl Host for Stage {
@@ -115,6 +117,10 @@ impl Host for Stage {
 
     fn encoded_len(&mut self, message: &u32) -> u64 {
         self.unit * u64::from(*message)
+    }
+
+    fn rank(&mut self, message: &u32) -> u64 {
+        if self.ranked { u64::from(*message) } else { 0 }
     }
 
     fn received(&mut self, _: Seat, from: Seat, message: &u32) -> Input {
