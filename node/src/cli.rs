@@ -15,7 +15,7 @@ pub enum Command {
     /// Follow a devnet that executes its blocks, as a full node that verifies everything
     Follow(follow::Options),
     /// Repeat the paper's latency experiment in virtual time: slow path against fast path
-    Simulate(simulate::Options),
+    Simulate(Box<simulate::Options>),
     /// Round a stake table to weights and thresholds
     Round(round::Options),
     /// Check the values in a file that a devnet wrote, from public data alone
