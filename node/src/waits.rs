@@ -12,8 +12,8 @@ use crate::output::Sink;
 use crate::table;
 use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
 
-/// The summary of each phase or path. The last column is the paper's Definition 12: how long a slot's last party
-/// waited, as a mean over the slots.
+/// The summary of each phase or path. The last column is the paper's Definition 12: the longest wait of any party
+/// for a slot, as a mean over the slots.
 #[must_use]
 pub fn table(rows: &[(&str, &Waits)]) -> Table {
     let header = ["wait after finality, ms", "values", "mean", "p50", "p90", "p99", "longest"];

@@ -1,7 +1,7 @@
 //! What a chain itself writes into its state: one row with a block, behind the proposer's transactions.
 //!
 //! Nobody signs it. Validators derive it from the order of blocks, all the same one; others believe it because the
-//! block's certificate is of the transactions too ([`ProvenPlace`](crate::ProvenPlace)). It counts as the last
+//! block's certificate covers its transactions as well ([`ProvenPlace`](crate::ProvenPlace)). It counts as the last
 //! transaction of its block, and its receipt is empty.
 //!
 //! | bytes | field                                       |
@@ -28,7 +28,7 @@ pub struct SystemTransaction {
 }
 
 impl SystemTransaction {
-    /// As a block has it.
+    /// The bytes that stand behind the block's transactions.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         [&[MARK], self.key.as_bytes().as_slice(), &self.row].concat()
@@ -52,8 +52,8 @@ pub(crate) fn encoded<T: StoredTransaction>(block: &Block<T>) -> Vec<Vec<u8>> {
     signed.chain(block.system_transaction().map(<[u8]>::to_vec)).collect()
 }
 
-/// The block of these transactions, encoded as [`StoredTransaction`] and [`SystemTransaction`] say; `None` if one of
-/// them is not, or stands behind a system transaction.
+/// The block of these transactions, encoded as [`StoredTransaction`] and [`SystemTransaction`] say; `None` if one does
+/// not decode, or follows a system transaction.
 #[must_use]
 pub fn decoded_block<T: StoredTransaction>(
     header: Header,

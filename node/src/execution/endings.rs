@@ -1,7 +1,7 @@
 //! How light clients are led from one committee to the next.
 //!
-//! The block that makes the next committee's keys suffice also announces that committee: the pipeline's host puts a
-//! [`SystemTransaction`] behind its transactions, which writes an [`EpochRow`]. Once such a state is certified, it
+//! The first executed block from the one on that completes the next committee's keys announces that committee: the
+//! pipeline's host puts a [`SystemTransaction`] behind its transactions, which writes an [`EpochRow`]. Once such a state is certified, it
 //! shows the next committee to everybody who knows the one before.
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

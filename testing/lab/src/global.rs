@@ -2,7 +2,7 @@
 //!
 //! Definitions 4, 5 and 10 of *The Latency Price of Threshold Cryptosystem in Blockchains*, with `C` the faulty parties:
 //!
-//! | time   | the paper's words                                                  | what is read here                      |
+//! | time   | in the paper                                                       | what is read here                      |
 //! |--------|--------------------------------------------------------------------|----------------------------------------|
 //! | `T_GF` | no execution that goes on from here ends with another value; that is, `t_fin − \|C\|` honest parties have called `PREFINALIZE` | the promise behind the vote is durable (`finality`) |
 //! | `T_GR` | the adversary learns the value; that is, `t_rec − \|C\|` honest parties have revealed their shares to it | the partial has left, to whomever: "the adversary can receive messages from any party instantaneously" |
@@ -18,12 +18,12 @@
 //! | Lemma 1     | `T_GF ≤ T_GR`                                            | none                                          |
 //! | Theorem 5.2 | `T_GR = T_GF`                                            | tight thresholds; direct votes made it final   |
 //! | Theorem 6.3 | `T_GR = T_GF`                                            | all honest parties prefinalize at one instant; direct votes made it final |
-//! | Algorithm 3 | `T_GR` is when those that have prefinalized hold `t'_rec` shares, or those that have finalized `t_rec` | none: both theorems follow from it |
+//! | Algorithms 2 and 3 | `T_GR` is when those that have prefinalized hold `t'_rec` shares, or those that have finalized `t_rec` | all honest parties were bound to release; with Lemma 1 both theorems follow |
 //!
 //! A premise may fail, and [`Premise`] says which: a descendant, another view or votes that are not Definition 5's
 //! made the slot final; a party had no keys yet, crashed, or could not know whether the slot is its epoch's. Then a
-//! party need not have revealed when it prefinalized, and `T_GR` must lie between what all honest parties may have
-//! revealed and what the others must have. DISPEL decides proposer by proposer, so a stage can be final before a quorum
+//! party need not have revealed when it prefinalized: `T_GR` is not before those that may have revealed hold enough, and
+//! not after those that must have do. DISPEL decides proposer by proposer, so a stage can be final before a quorum
 //! has prefinalized all of it, and a party's votes alone do not tell whether it has: there only the first bound is known.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -459,9 +459,11 @@ impl GlobalClock {
 
     fn informed(&mut self, party: Party, slot: Slot) {
         let (binds, now) = (self.is_bound(party), self.now);
-        let (weight, is_tight) = (self.committee.weight(party), self.committee.is_tight);
+        // On the only path it has released when it prefinalized, unless partials of the slot leave on finality.
+        let (weight, once) =
+            (self.committee.weight(party), self.committee.is_tight && !self.is_slow(slot));
         let account = self.account(slot);
-        if !account.informed.insert(party) || (is_tight && account.prefinalized.contains(&party)) {
+        if !account.informed.insert(party) || (once && account.prefinalized.contains(&party)) {
             return;
         }
         account.late.may.add(weight, now);

@@ -1,8 +1,8 @@
 //! How long parties waited for values after finality.
 //!
 //! A wait is the time between a party's finalization of a slot and its value. Definition 12 of the
-//! paper takes the longest of the parties as the slot's latency, its measurement takes the mean of all. We report
-//! mean and percentiles of all waits, and the mean of the slots' longest ones.
+//! paper takes the longest of the parties as the slot's latency; of what its measurement is the average it does not
+//! say. We report mean and percentiles of all waits, and the mean of the slots' longest ones.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Number of waits.
+    /// How many waits there are, of all slots and parties.
     #[must_use]
     pub fn count(&self) -> usize {
         self.sorted.len()
@@ -40,7 +40,7 @@ impl Waits {
         mean(&self.sorted)
     }
 
-    /// The paper's Definition 12, as a mean over the slots: how long a slot's last party waited. `None` if it is not
+    /// The paper's Definition 12, as a mean over the slots: the longest wait of any party for a slot. `None` if it is not
     /// known which wait is for which slot.
     #[must_use]
     pub fn mean_of_longest(&self) -> Option<Duration> {

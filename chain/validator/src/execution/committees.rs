@@ -3,16 +3,17 @@
 //! ```text
 //!  slots   … u−1 │ u ………… b−1 │ b = u + lead …
 //!                │            └ certified by the next committee
-//!                └ the first executed block from here on announces it, in a state that its predecessor certifies
+//!                └ the first executed block from here on announces it, in a state that the old committee certifies
 //! ```
-//! Block `u` makes the next keys suffice, so it has a transaction of their generation; whether it does is known when
-//! it is ordered and judged. So of proposals those wait for that which have such a transaction, and blocks
-//! behind them. A block without is not `u` and is executed at once: only the first block of the chain may have to
-//! announce what was decided before it.
+//! Block `u` completes the next committee's keys, so it has a transaction of their generation; whether it does complete
+//! them is known when it is ordered and judged. `lead` is the number of slots from there to the committee's first one. A
+//! proposal with such a transaction is not executed before it is ordered and judged, and no block behind it either. A
+//! block without is not `u` and is executed at once: only the first block of the chain may have to announce what was
+//! decided before it.
 //!
-//! If no slot from `u` to `b − 1` had an executed block, nothing would be announced. That takes keys for the second
-//! committee within `lead` slots of the first one's, and leaders that fail in all slots from the first one on. Light
-//! clients that trust the first committee then need a waypoint of the second.
+//! If no slot from `u` to `b − 1` had an executed block, nothing would be announced. That takes a second committee whose
+//! keys are complete within `lead` slots of the first one's, and no leader that succeeds in between. Light clients that
+//! trust the first committee then need a waypoint of the second.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,13 +1,14 @@
-//! Theorem 6.1 as an experiment: tight thresholds against ramps.
+//! Tight thresholds against ramps, as an experiment.
 //!
-//! The theorem: with ramp thresholds no protocol has every value at the moment its block is final, in
-//! every execution. With tight thresholds (Algorithm 2) one does. The first part counts message delays,
-//! by the real machines on links of one delay each, where nothing else takes time:
+//! With tight thresholds every value can be there when a party knows its block to be final (Theorem 5.3), with a ramp in
+//! some executions only (6.4). The first part counts message delays that a party waits, by the real machines on links of
+//! one delay each, where nothing else takes time. Theorem 6.1, which is about times that no party knows, is played by the
+//! tests of `prefinal_beacon`:
 //!
 //! | execution   | what happens                                                                     |
 //! |-------------|----------------------------------------------------------------------------------|
 //! | synchronous | everybody prefinalizes at one time                                                |
-//! | adversarial | as in the theorem's proof: parties not needed for a quorum prefinalize late        |
+//! | adversarial | messages of parties that are not needed for a quorum take a delay more            |
 //!
 //! The second part runs over the geography. The wait depends on the gap between two thirds of the
 //! stake, which finalize, and the stake that the fast path needs to reconstruct. Total weight closes
