@@ -1,7 +1,7 @@
 //! Transactions, batches of them, and what a stage decides.
 use std::sync::Arc;
 
-use borsh::io::{Read, Result as IoResult, Write};
+use borsh::io::{Error, ErrorKind, Read, Result as IoResult, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_protocol::{Party, Slot, Value};
 use sha2::{Digest, Sha256};
@@ -26,7 +26,7 @@ pub(crate) struct TransactionId([u8; 32]);
 pub struct BatchId([u8; 32]);
 
 /// Transactions that a party proposes in a stage; possibly none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, BorshSerialize)]
 pub struct Batch {
     /// The transactions in their order.
     pub transactions: Vec<Transaction>,
@@ -73,6 +73,19 @@ impl BorshSerialize for Transaction {
 impl BorshDeserialize for Transaction {
     fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
         Ok(Self::new(<Arc<[u8]>>::deserialize_reader(reader)?))
+    }
+}
+
+/// Refuses a batch of too many transactions before it reads them, for each is hashed.
+impl BorshDeserialize for Batch {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> IoResult<Self> {
+        let count = usize::try_from(u32::deserialize_reader(reader)?).unwrap_or(usize::MAX);
+        if count > MAX_TRANSACTIONS {
+            return Err(Error::new(ErrorKind::InvalidData, "a batch of too many transactions"));
+        }
+        let transactions =
+            (0..count).map(|_| Transaction::deserialize_reader(reader)).collect::<IoResult<_>>();
+        Ok(Self { transactions: transactions? })
     }
 }
 

@@ -18,8 +18,8 @@ pub struct Config {
     pub timeout: Duration,
     /// When the next stage may begin.
     pub pace: Pace,
-    /// The least time between two messages of votes from this party: what it has to say meanwhile leaves in one
-    /// message. In large committees a batch or a vote comes all the time, and without it each would be answered alone.
+    /// How long this party says nothing new after it has voted: what it has to say meanwhile leaves in one message for
+    /// each stage. In large committees a batch or a vote comes all the time, and without it each would be answered alone.
     pub gather: Duration,
     /// How long proposers are waited for whose batches come later than those of a strong quorum.
     pub patience: Duration,

@@ -257,7 +257,7 @@ impl Dispel {
 
     /// Stages of which votes are taken: those behind were reported, those ahead would take memory.
     pub(crate) fn takes(&self, stage: Slot) -> bool {
-        let last = self.next.get().saturating_add(self.config.max_stages.saturating_mul(2));
+        let last = self.next.get().saturating_add(self.config.max_stages.max(1).saturating_mul(2));
         stage.get() > 0 && (self.lingering().get()..last).contains(&stage.get())
     }
 

@@ -111,6 +111,11 @@ impl BitMaps {
         &self.ones
     }
 
+    /// The number of proposers that the maps have places for.
+    fn length(&self) -> usize {
+        self.zeros.len().max(self.ones.len()).saturating_mul(8)
+    }
+
     fn insert(&mut self, proposer: Party, bits: Bits) {
         let (at, mask) = (proposer.index() / 8, 1 << (proposer.index() % 8));
         for (map, is) in [(&mut self.zeros, bits.zero), (&mut self.ones, bits.one)] {
@@ -124,8 +129,7 @@ impl BitMaps {
     }
 
     fn iter(&self) -> impl Iterator<Item = (Party, Bits)> {
-        let bytes = self.zeros.len().max(self.ones.len());
-        (0..bytes.saturating_mul(8)).filter_map(|at| {
+        (0..self.length()).filter_map(|at| {
             let is = |map: &[u8]| map.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
             let bits = Bits { zero: is(&self.zeros), one: is(&self.ones) };
             let proposer = Party::new(u32::try_from(at).ok()?);
@@ -188,6 +192,16 @@ impl Step {
             _ => return false,
         }
         true
+    }
+
+    /// The number of votes that it has room for: at least as many as are in it, and known without a look at them.
+    pub(crate) fn length(&self) -> usize {
+        match self {
+            Self::Echo(list) | Self::Ready(list) => list.len(),
+            Self::Estimate { bits, .. }
+            | Self::Coordinate { bits, .. }
+            | Self::Auxiliary { bits, .. } => bits.length(),
+        }
     }
 
     /// How many votes are in it.

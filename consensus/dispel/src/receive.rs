@@ -59,10 +59,7 @@ impl Dispel {
         if !self.takes(stage) {
             return;
         }
-        let votes: Vec<_> = steps.iter().flat_map(Step::votes).collect();
-        let size = self.committee.size();
-        let strange = votes.iter().any(|(proposer, _)| proposer.index() >= size);
-        if strange || votes.len() > size.saturating_mul(MAX_VOTES_EACH) {
+        if !self.is_well_formed(steps) {
             return self.accuse(from, stage, Fault::Malformed(stage));
         }
         self.stage(stage);
@@ -70,12 +67,26 @@ impl Dispel {
             return;
         };
         let mut contradicts = false;
-        for vote in votes {
+        for vote in steps.iter().flat_map(Step::votes) {
             contradicts |= open.receive_vote(committee, from, vote).is_err();
         }
         if contradicts {
             self.accuse(from, stage, Fault::Contradiction(stage));
         }
+    }
+
+    /// Whether votes are on members of the committee, and no more of them than honest parties send. Looks at the lengths
+    /// before at the votes, for a byte of a map is eight of them.
+    fn is_well_formed(&self, steps: &[Step]) -> bool {
+        let size = self.committee.size();
+        // A map ends with the byte that has its last proposer.
+        let places = size.next_multiple_of(8);
+        let most = places.saturating_mul(MAX_VOTES_EACH);
+        let mut count = 0_usize;
+        steps.iter().all(|step| {
+            count = count.saturating_add(step.length());
+            step.length() <= places && count <= most
+        }) && steps.iter().flat_map(Step::votes).all(|(proposer, _)| proposer.index() < size)
     }
 
     /// Gives a peer a batch that it lacks.
@@ -120,6 +131,15 @@ impl Dispel {
         let here: Vec<Slot> = self.stages.range(next..).map(|(stage, _)| *stage).collect();
         for stage in here {
             self.repeat(stage, Recipient::One(to));
+        }
+        // A party that was over with this stage, crashed and lacks votes of others that are over with it asks for
+        // nothing: it does not know that it has to speak in further rounds. So all hear what was said.
+        let pause = self.config.timeout / 2;
+        let is_over = next < self.next;
+        let open = self.stages.get_mut(&next).filter(|_| is_over);
+        let steps = open.and_then(|open| open.repeats(now, pause).then(|| open.all_said()));
+        if let Some(steps) = steps {
+            self.send(Recipient::All, Message::Votes { stage: next, steps });
         }
     }
 

@@ -46,6 +46,8 @@ pub(crate) struct Stage {
     has_news: bool,
     /// When there is something to do by itself.
     due: Option<Instant>,
+    /// When all were last told again what was said here.
+    repeated: Option<Instant>,
 }
 
 impl Stage {
@@ -66,6 +68,7 @@ impl Stage {
             news: vec![true; committee.size()],
             has_news: true,
             due: None,
+            repeated: None,
         }
     }
 
@@ -138,6 +141,15 @@ impl Stage {
             let _own = self.receive_vote(committee, me, (proposer, vote));
             self.said.push((proposer, vote));
         }
+    }
+
+    /// Whether all may be told again what this party said, which they may once in this time.
+    pub(crate) fn repeats(&mut self, now: Instant, pause: Duration) -> bool {
+        let may = self.repeated.is_none_or(|last| now.since(last) >= pause);
+        if may {
+            self.repeated = Some(now);
+        }
+        may
     }
 
     /// Whether something has come, or its time has.

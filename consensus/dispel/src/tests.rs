@@ -1,4 +1,5 @@
 //! The machine as an attacker sees it: four parties on links without delay, the last of which may be anybody.
+mod hostile;
 mod resources;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

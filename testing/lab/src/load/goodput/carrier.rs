@@ -39,9 +39,9 @@ pub(super) struct Seating {
 pub(super) enum Phase {
     /// Its batch leaves.
     Proposed,
-    /// It has batches of a quorum, and proposes bits.
+    /// The first batch of anybody is delivered, and it proposes a bit; a leader's block is voted for.
     Delivered,
-    /// It casts the vote that may be the last.
+    /// It casts the first auxiliary vote on a proposer; a block's order vote.
     Voted,
 }
 

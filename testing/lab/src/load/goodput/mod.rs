@@ -12,7 +12,8 @@
 //!
 //! What work costs: decoding and hashing payload, on any core; counting votes and taking transactions into the order, on
 //! the core that the engine runs on; signatures of transactions, if they have any, on all cores but two. Not charged:
-//! encryption on the links, disks, and clients' links. Jolteon's votes are sums of BLS signatures at measured prices.
+//! decoding votes, what a step of the engine costs besides counting them, encryption on the links, disks, and clients'
+//! links. A transaction waits until the step begins that reports its block. Jolteon's votes are sums of BLS signatures at measured prices.
 mod carrier;
 mod fed;
 mod price;
