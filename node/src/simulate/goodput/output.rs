@@ -97,7 +97,7 @@ fn sizes(results: &Results) {
             "{replicas} replicas, {bytes} bytes: {ratio:.1} times the leader's goodput, after {fast:.0} and {slow:.0} ms"
         );
     }
-    say!("the paper, 128 replicas: 8 times HotStuff's goodput, after 1.6 and 54 s");
+    say!("the paper, 128 replicas: 8 times HotStuff's goodput, after 1.6 and 54 s on the mean");
 }
 
 /// The first load of which less than 97 % is delivered.
@@ -113,7 +113,7 @@ fn curve(results: &Results) {
             let [broadcast, vote, report] = point.phases.map(milliseconds);
             let offered = megabytes(point.offered);
             say!(
-                "{title}, {offered:.0} MB/s: {broadcast} ms to batches of a quorum, {vote} to the last vote, {report} to the report"
+                "{title}, {offered:.0} MB/s: {broadcast} ms to the first batch, {vote} to the first vote, {report} to the report"
             );
         }
     }

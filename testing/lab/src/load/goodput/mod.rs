@@ -132,8 +132,8 @@ pub struct GoodputPoint {
     pub discarded: u64,
     /// The part of its cores that the busiest replica used, in percent.
     pub busy: u64,
-    /// Where the time went: from proposing to a quorum of batches, from there to the last vote, from there to the report.
-    /// Means over slots that this replica proposed in.
+    /// Where the time went: from proposing to the first batch that is delivered (a leader's block), from there to the first
+    /// auxiliary (order) vote, from there to the report. Means over slots that this replica proposed in.
     pub phases: [Duration; 3],
     /// What interfaces sent, of what they could, in percent.
     pub sent: u64,
