@@ -347,15 +347,16 @@ impl<S: KeyedScheme> Keygen<S> {
         )
     }
 
-    /// The first slot whose block may still turn out to make the keys suffice, as long as none is known to. `next`
-    /// is the first slot that was not ordered yet.
+    /// The first slot whose block makes the keys suffice, or may still turn out to. `next` is the first slot that was not
+    /// ordered yet.
     #[must_use]
     pub fn undecided(&self, next: u64) -> u64 {
         let keys = self.judging.first().or(self.waiting.front());
         let dealings = self.dealings.unjudged();
         let open = dealings.into_iter().chain(keys.map(|(position, _)| *position));
-        let open = open.chain(self.is_fixing().then_some(self.fixed_at)).min();
-        open.map_or(next, round)
+        let open = open.chain(self.is_fixing().then_some(self.fixed_at)).map(round);
+        let sufficed = self.complete.as_ref().and_then(|complete| complete.sufficed);
+        open.chain(sufficed).min().unwrap_or(next)
     }
 
     /// Whether the dealings suffice and the key is being computed.

@@ -242,6 +242,12 @@ impl<S: KeyedScheme, L: ExtraChannels> Participant<S, L> {
         self.handovers.limit()
     }
 
+    /// Whether final blocks decide on committees. Then a final slot may turn out to be another epoch's.
+    #[must_use]
+    pub const fn decides(&self) -> bool {
+        self.decides
+    }
+
     /// The next committee and its first slot, once both are known.
     #[must_use]
     pub fn following(&self) -> Option<(Arc<Setup>, Slot)> {

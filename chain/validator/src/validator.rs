@@ -316,7 +316,7 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
     fn ordered(&mut self, now: Instant, slot: Slot, block: Option<Block>) {
         let ordered = block.as_ref().map_or(&[][..], |block| &block.transactions);
         self.submitted.retain(|(_, own)| ordered.iter().all(|one| **own != **one));
-        if self.participant.limit().is_some() {
+        if self.participant.decides() {
             if let Some(block) = block.clone() {
                 self.apply(now, application::Input::Ordered { slot, block });
             }
@@ -378,7 +378,7 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
     fn finalized(&mut self, now: Instant, epoch: EpochId, slot: Slot, block: Option<Block>) {
         if epoch == self.engines.current() || slot <= self.participant.last() {
             // Where committees follow, the slot may be another epoch's: the participant says when it is not.
-            let block_now = block.as_ref().filter(|_| self.participant.limit().is_none());
+            let block_now = block.as_ref().filter(|_| !self.participant.decides());
             if let Some(block) = block_now.cloned() {
                 self.apply(now, application::Input::Ordered { slot, block });
             }

@@ -51,7 +51,8 @@ pub(super) struct Committees {
 
 pub(super) struct Committee {
     context: Context,
-    electorate: Electorate<MinSig>,
+    /// `None` if it cannot sign certificates: it has no channel either, and the validator halts.
+    electorate: Option<Electorate<MinSig>>,
     /// What announces it, and from which slot on; nothing announces the first.
     announcement: Option<Announcement>,
 }
@@ -75,22 +76,21 @@ impl Committees {
         quorum: Quorum,
         announce: Announce,
     ) -> Result<Self, ElectorateError> {
-        let electorate = electorate(setup, quorum)?;
+        let electorate = Some(electorate(setup, quorum)?);
         let first = Committee { context: setup.context, electorate, announcement: None };
         let known = BTreeMap::from([(Slot::new(0), first)]);
         Ok(Self { quorum, announce, known, judged: Judged::NOTHING })
     }
 
     /// Another committee begins with this slot.
-    pub(super) fn follow(&mut self, setup: &Setup, first: Slot) -> Result<(), ElectorateError> {
-        let electorate = electorate(setup, self.quorum)?;
+    pub(super) fn follow(&mut self, setup: &Setup, first: Slot) {
+        let electorate = electorate(setup, self.quorum).ok();
         let from = Slot::new(first.get().saturating_sub(setup.lead));
         let encoded = (self.announce)(setup, first).into();
         let announcement = Some(Announcement { from, encoded });
         self.known.insert(first, Committee { context: setup.context, electorate, announcement });
         let Judged { undecided, limit } = self.judged;
         self.judged = Judged { undecided: undecided.max(first), limit: limit.max(first) };
-        Ok(())
     }
 
     pub(super) const fn judge(&mut self, judged: Judged) {
@@ -127,9 +127,9 @@ impl Committee {
         self.context.epoch
     }
 
-    pub(super) fn content(&self, signed: SignedRoot) -> StateRoot {
+    pub(super) fn content(&self, signed: SignedRoot) -> Option<StateRoot> {
         let SignedRoot { slot, value, root } = signed;
         let statement = StateStatement { context: self.context, slot, value, root };
-        StateRoot::new(&self.electorate, statement)
+        Some(StateRoot::new(self.electorate.as_ref()?, statement))
     }
 }

@@ -37,8 +37,9 @@ pub(super) struct Lineage {
     ordered: Slot,
     /// Ordered blocks that came before the first slot was known.
     waiting: BTreeMap<Slot, MarkedBlock>,
-    /// Places of blocks by their names. The genesis has the name of the block before the first slot too.
-    known: BTreeMap<Value, Header>,
+    /// Places of blocks by their names and slots, for engines of different epochs may give one name twice. The genesis
+    /// has the name of the block before the first slot too.
+    known: BTreeMap<(Value, Slot), Header>,
     proposals: BTreeMap<(Slot, Value), Proposal>,
 }
 
@@ -56,9 +57,21 @@ impl Lineage {
         }
     }
 
-    /// The place of a block that was proposed or ordered.
-    pub(super) fn header(&self, name: Value) -> Option<Header> {
-        self.known.get(&name).filter(|header| header.height != Height::GENESIS).copied()
+    /// The place of a block that was proposed for this slot, or ordered in it.
+    pub(super) fn header(&self, slot: Slot, name: Value) -> Option<Header> {
+        self.known.get(&(name, slot)).filter(|header| header.height != Height::GENESIS).copied()
+    }
+
+    /// The place of the newest block of this name.
+    fn newest(&self, name: Value) -> Option<Header> {
+        let of_name = self.known.range((name, Slot::new(0))..=(name, Slot::new(u64::MAX)));
+        of_name.last().map(|(_, header)| *header)
+    }
+
+    /// The slot of the ordered or proposed block at this height.
+    pub(super) fn slot_of(&self, height: Height, id: BlockId) -> Option<Slot> {
+        let mut known = self.known.values();
+        known.find(|header| header.height == height && header.id == id).map(|header| header.slot)
     }
 
     /// Whether no block was ordered in this slot or a later one.
@@ -67,7 +80,7 @@ impl Lineage {
     }
 
     pub(super) fn proposed(&mut self, slot: Slot, parent: Option<Value>, block: MarkedBlock) {
-        let is_late = slot <= self.ordered || self.known.contains_key(&block.value);
+        let is_late = slot <= self.ordered || self.known.contains_key(&(block.value, slot));
         let Some(parent) = parent.filter(|_| !is_late && self.proposals.len() < PROPOSALS) else {
             return;
         };
@@ -79,10 +92,10 @@ impl Lineage {
         let Some(first) = self.first else { return Vec::new() };
         let (mut placed, mut waiting) = (Vec::new(), BTreeMap::new());
         for ((slot, name), proposal) in std::mem::take(&mut self.proposals) {
-            match self.known.get(&proposal.parent).copied().filter(|_| slot >= first) {
+            match self.newest(proposal.parent).filter(|_| slot >= first) {
                 Some(parent) => {
                     let header = child(parent, name, slot);
-                    self.known.insert(name, header);
+                    self.known.insert((name, slot), header);
                     placed.push(PlacedBlock { header, behind: parent.slot, block: proposal.block });
                 }
                 None => drop(waiting.insert((slot, name), proposal)),
@@ -118,12 +131,12 @@ impl Lineage {
     fn place(&mut self, first: Slot, slot: Slot, block: MarkedBlock) -> Option<PlacedBlock> {
         if slot < first {
             // Proposals of the first slot name it as their parent.
-            self.known.insert(block.value, self.last);
+            self.known.insert((block.value, slot), self.last);
             return None;
         }
         let (header, behind) = (child(self.last, block.value, slot), self.last.slot);
         self.last = header;
-        self.known.insert(block.value, header);
+        self.known.insert((block.value, slot), header);
         Some(PlacedBlock { header, behind, block })
     }
 

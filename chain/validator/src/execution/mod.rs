@@ -21,7 +21,9 @@
 //! executed that begin with [`MARK`] and decode behind it; everybody leaves the same ones out.
 //!
 //! When the committee changes, the state of each slot is certified by the committee that decides the slot, in the
-//! channel of its epoch, and a block before announces it in the state (`committees`).
+//! channel of its epoch, and a block before announces it in the state (`committees`). A party that some committee does not
+//! know has no channel in that epoch, so it sees none of its certificates and commits nothing from there on: its store
+//! must hold a later state already, as one that follows the chain has it.
 mod committees;
 mod lineage;
 mod marked;
@@ -248,12 +250,10 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
     }
 
     fn follow(&mut self, now: Instant, setup: Arc<Setup>, first: Slot) {
-        // A committee that cannot sign certificates has no channel either, and the validator halts.
-        if self.committees.follow(&setup, first).is_ok() {
-            self.tell(BlockEvent::Follows { setup, first });
-            self.place(now);
-            self.give_contents();
-        }
+        self.committees.follow(&setup, first);
+        self.tell(BlockEvent::Follows { setup, first });
+        self.place(now);
+        self.give_contents();
     }
 
     fn value(&mut self, now: Instant, slot: Slot, value: [u8; 32]) {
@@ -279,8 +279,10 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         }
     }
 
-    fn prefinalized(&mut self, now: Instant, view: View, value: Value) {
-        let Some(Header { id: block, height, .. }) = self.lineage.header(value) else { return };
+    fn prefinalized(&mut self, now: Instant, slot: Slot, view: View, value: Value) {
+        let Some(Header { id: block, height, .. }) = self.lineage.header(slot, value) else {
+            return;
+        };
         self.casting = true;
         self.pipe(now, prefinal_execution::Input::Prefinalized { height, block, view });
         self.casting = false;
@@ -308,8 +310,10 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
     fn revealed(&mut self, now: Instant, epoch: EpochId, reveal: &Reveal<StateSig>) {
         let StateStatement { value, root: digest, .. } = reveal.output;
         // Without a place it is committed already.
-        let Some(Header { id: block, height, .. }) = self.lineage.header(value) else { return };
         let (slot, certificate) = (reveal.slot, reveal.proof.clone());
+        let Some(Header { id: block, height, .. }) = self.lineage.header(slot, value) else {
+            return;
+        };
         let certificate = StateCertificate { epoch, certificate };
         let certified = Certified { height, block, digest, certificate };
         self.remember(slot, certified.clone());
@@ -350,10 +354,10 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
             Of::Store(job) => self.effect(Effect::Run(PipelineJob::Store(Box::new(job)))),
             Of::Vote(vote) => self.vote(vote),
             Of::Committed(committed) => {
-                let name = Value::new(committed.block.to_bytes());
-                if let Some(Header { slot, .. }) = self.lineage.header(name) {
-                    self.signed.retain(|(other, _), _| *other > slot);
-                    self.ungiven.retain(|(other, _)| *other > slot);
+                if let Some(slot) = self.lineage.slot_of(committed.height, committed.block) {
+                    // What waits for its channel is wanted there although it is committed: peers may ask for it.
+                    let ungiven = &self.ungiven;
+                    self.signed.retain(|signed, _| signed.0 > slot || ungiven.contains(signed));
                 }
                 self.lineage.forget_below(committed.height);
                 self.readers.retain(|_, height| *height > committed.height);
@@ -373,10 +377,11 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         for (slot, value) in std::mem::take(&mut self.ungiven) {
             let Some(root) = self.signed.get(&(slot, value)).copied() else { continue };
             let committee = self.committees.of(slot);
-            match committee.filter(|one| Some(one.epoch()) <= self.begun) {
-                Some(committee) => {
-                    let content = committee.content(SignedRoot { slot, value, root });
-                    let content = epochs::Input::Content { epoch: committee.epoch(), content };
+            let signed = SignedRoot { slot, value, root };
+            let committee = committee.filter(|one| Some(one.epoch()) <= self.begun);
+            match committee.and_then(|one| Some((one.epoch(), one.content(signed)?))) {
+                Some((epoch, content)) => {
+                    let content = epochs::Input::Content { epoch, content };
                     self.effect(Effect::Beside(OneOf::First(content)));
                 }
                 None => drop(self.ungiven.insert((slot, value))),
@@ -415,7 +420,9 @@ impl<St: Store<Certificate = StateCertificate>> ChainApplication for PipelineHos
                 self.lineage.proposed(slot, parent, block.into());
                 self.place(now);
             }
-            Input::Prefinalized { view, value, .. } => self.prefinalized(now, view, value),
+            Input::Prefinalized { slot, view, value } => {
+                self.prefinalized(now, slot, view, value);
+            }
             Input::Ordered { slot, block } => self.ordered(now, slot, block.into()),
             Input::Began { epoch, first } => self.begin(now, epoch, first),
             Input::Follows { setup, first } => self.follow(now, setup, first),

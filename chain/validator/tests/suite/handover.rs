@@ -374,6 +374,8 @@ fn boundaries<S: KeyedScheme>() {
         }
         let next = u64::try_from(blocks.len()).unwrap() + 1;
         assert_eq!(keygen.boundary(next), Boundary::At(begins), "{behind} blocks behind");
+        // Where the epoch begins may depend on more than these keys, so the slot stays undecided until that is told.
+        assert_eq!(keygen.undecided(next) + setup.lead, begins);
     }
 }
 
