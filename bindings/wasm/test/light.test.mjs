@@ -41,7 +41,8 @@ test('from the genesis, by stake', () => {
   check(client.verify(vectors.stake_proof));
   assert.equal(client.epoch, 1n);
   const again = new LightClient(client.waypoint, client.members);
-  fails(() => again.verify(vectors.stake_proof), 'other-session');
+  // Endings of epochs before are not looked at.
+  check(again.verify(vectors.stake_proof));
   assert.equal(again.epoch, 1n);
 });
 
