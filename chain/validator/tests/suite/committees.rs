@@ -9,7 +9,8 @@ use prefinal_validator::setup::Setup;
 use prefinal_validator::transaction::dealing;
 use prefinal_weighted_rounding::Stake;
 
-use crate::execution::{FIRST, ONE, READS, SETUP, Said, Seat, WORLD, add, block, name, signs_in};
+use crate::execution::{FIRST, ONE, SETUP, Said, Seat, WORLD, block, name, signs_in};
+use crate::sum::{READS, add};
 
 const NEXT: EpochId = EpochId::new(1);
 

@@ -8,6 +8,7 @@
 //! | `change`    | participants whose chain changes its committee by transactions             |
 //! | `execution` | the host of the pipeline alone, without an engine                          |
 //! | `committees` | the same, while the committee changes                                     |
+//! | `sum`       | an executor and a store for the host                                       |
 //! | `joins`     | validators with an engine in each epoch: one joins without an engine       |
 #![allow(
     clippy::indexing_slicing,
@@ -23,3 +24,4 @@ mod execution;
 mod handover;
 mod handovers;
 mod joins;
+mod sum;

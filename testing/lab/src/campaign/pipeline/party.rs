@@ -124,10 +124,8 @@ impl PartyNode {
                 }
                 Kept::Value(slot, value) => drop(node.values.insert(*slot, *value)),
                 Kept::Certified(slot, certified) => {
-                    node.archive.insert(
-                        *slot,
-                        shown(*slot, certified.digest, certified.certificate.clone()),
-                    );
+                    let certificate = certified.certificate.clone();
+                    node.archive.insert(*slot, shown(*slot, certified.digest, certificate));
                     node.certified_before.push((*slot, certified.clone()));
                     if certified.height > node.given {
                         node.certificates.insert(certified.height, certified.clone());
