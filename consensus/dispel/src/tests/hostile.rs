@@ -18,6 +18,8 @@ fn who_lacks_votes_of_a_stage_that_is_over_makes_all_hear_them_again() {
     net.give(0, Input::Idle);
     net.run();
     assert_eq!(net.blocks[&party(0)].len(), 1);
+    // At the start everybody asks.
+    net.now = net.now + SECOND;
     net.sent.clear();
     let ask = |net: &mut Net, from| net.say(from, 0, Message::Status { next: slot(1) });
     ask(&mut net, 3);
