@@ -57,7 +57,7 @@ impl CommitteeOptions {
         algorithm: Algorithm,
         changes: &Changes,
     ) -> Result<(Plan, Vec<Plan>, Option<Placement>), Failure> {
-        self.gather_weighed((parties, changes), algorithm, &Weighing::default())
+        self.gather_weighed(parties, algorithm, changes, &Weighing::default())
     }
 
     /// As [`Self::gather_all`], weighed and placed in another way than usual.
@@ -66,8 +66,9 @@ impl CommitteeOptions {
     /// As [`Self::gather_all`], and if a table of weights or round trips is bad.
     pub fn gather_weighed(
         &self,
-        (parties, changes): (Parties, &Changes),
+        parties: Parties,
         algorithm: Algorithm,
+        changes: &Changes,
         weighing: &Weighing,
     ) -> Result<(Plan, Vec<Plan>, Option<Placement>), Failure> {
         let table = weighing.read(self.stakes.as_deref())?;

@@ -14,7 +14,7 @@ use prefinal_weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Weig
 
 use crate::round::pair;
 
-/// Experiments with committees and places of their own.
+/// Options for experiments that bring their committee and its places along.
 const OTHERS: [&str; 3] = ["load", "execute", "sync"];
 
 /// Weights, thresholds and round trips that differ from the usual ones.
@@ -89,7 +89,7 @@ impl Weighing {
         }
     }
 
-    /// The slow pair.
+    /// The stakes that leak and that reconstruct on the slow path.
     pub(crate) fn slow(&self) -> Result<Pair, Failure> {
         if self.slow.is_empty() { Ok(Pair::slow()) } else { pair(Pair::SLOW, &self.slow) }
     }

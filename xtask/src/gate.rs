@@ -81,7 +81,8 @@ impl Gate {
     }
 
     /// Runs the command at the same time as something else. What it writes goes to a file of this name meanwhile,
-    /// and is printed afterwards. Gives how many passed of the others, and one for this.
+    /// and is printed afterwards, unless only the other failed: what that one said then stands last. Gives how many
+    /// passed of the others, and one for this.
     pub(crate) fn while_running(
         &self,
         name: &str,
@@ -92,7 +93,9 @@ impl Gate {
         let mut running = self.start(&log)?;
         let passed = work();
         let own = self.judge(running.wait());
-        print!("{}", fs::read_to_string(&log).unwrap_or_default());
+        if own.is_err() || passed.is_ok() {
+            print!("{}", fs::read_to_string(&log).unwrap_or_default());
+        }
         let _ = fs::remove_file(&log);
         own.and(passed).map(|count| count + 1)
     }

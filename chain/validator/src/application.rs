@@ -88,7 +88,7 @@ pub struct Judged {
 impl Judged {
     /// No committee ever follows.
     pub const ALL: Self = Self { undecided: Slot::new(u64::MAX), limit: Slot::new(u64::MAX) };
-    /// Nothing is judged.
+    /// Nothing is judged, as at the start.
     pub const NOTHING: Self = Self { undecided: Slot::new(0), limit: Slot::new(0) };
 }
 

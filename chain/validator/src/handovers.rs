@@ -166,11 +166,7 @@ impl<S: KeyedScheme> Handovers<S> {
         if let Some(boundary) = self.boundary() {
             return Some(boundary);
         }
-        let limit = match &self.next {
-            Some(Next { keygen: Some(keygen), .. }) => bound(keygen, self.last.next()),
-            Some(Next { setup, .. }) => self.undecided().after(setup.lead),
-            None => self.undecided().after(self.current.setup.lead),
-        };
+        let limit = self.undecided().after(self.newest_setup().lead);
         // The dealings or keys that complete the current epoch's keys may still have to be ordered.
         let own = self.first().unwrap_or_else(|| bound(&self.current.keygen, self.last.next()));
         Some(limit.max(own.next()))

@@ -37,8 +37,9 @@ pub struct Validator<S: KeyedScheme, E: Engine, A: ChainApplication = ()> {
     ahead: BTreeSet<Party>,
     /// Transactions that no engine has ordered yet, with the epoch that they are for.
     submitted: Vec<(EpochId, Vec<u8>)>,
-    /// What the application was told of committees: the newest one's epoch, and what is judged.
-    told: (EpochId, Judged),
+    /// The newest epoch whose committee the application was told, and what it was told is judged.
+    told_epoch: EpochId,
+    told_judged: Judged,
     halted: bool,
     outputs: VecDeque<Output<S, E, A>>,
 }
@@ -102,7 +103,8 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
             left: BTreeSet::new(),
             ahead: BTreeSet::new(),
             submitted: Vec::new(),
-            told: (setup.context.epoch, Judged::NOTHING),
+            told_epoch: setup.context.epoch,
+            told_judged: Judged::NOTHING,
             halted: false,
             outputs: VecDeque::new(),
             identity,

@@ -111,6 +111,11 @@ impl BitMaps {
         &self.ones
     }
 
+    /// The proposers with this bit alone.
+    pub fn only(&self, bit: bool) -> impl Iterator<Item = Party> {
+        self.iter().filter(move |(_, bits)| *bits == Bits::only(bit)).map(|(party, _)| party)
+    }
+
     /// The number of proposers that the maps have places for.
     fn length(&self) -> usize {
         self.zeros.len().max(self.ones.len()).saturating_mul(8)

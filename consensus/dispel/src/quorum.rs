@@ -114,7 +114,7 @@ pub(crate) struct Supporters {
 }
 
 impl Supporters {
-    /// Takes a member in; whoever is none is left out.
+    /// Takes a member of this committee in. Callers have checked that it is one.
     pub(crate) fn insert(&mut self, committee: &Replicas, party: Party) {
         if self.members.is_empty() {
             self.members.resize(committee.size().div_ceil(64), 0);

@@ -68,20 +68,21 @@ pub struct Library<X, S> {
 impl<X: NamedExecutor, S: Borrow<AttestedStates<X>>> Library<X, S> {
     /// The library of a party, whose chain begins with this genesis.
     pub fn of_party(store: Arc<Mutex<S>>, genesis: Genesis, endings: Endings) -> Self {
-        Self::new((store, endings), OnceLock::new(), Some((genesis, OnceLock::new())))
+        Self::new(store, endings, OnceLock::new(), Some((genesis, OnceLock::new())))
     }
 
     /// The library of a node that follows. It was told how the chain begins, and has verified it.
     pub fn of_follower(store: Arc<Mutex<S>>, beginning: &Beginning, endings: Endings) -> Self {
         // Writing to memory does not fail.
         let told = OnceLock::from(borsh::to_vec(beginning).unwrap_or_default());
-        let library = Self::new((store, endings), told, None);
+        let library = Self::new(store, endings, told, None);
         library.set_hops(1);
         library
     }
 
     fn new(
-        (store, endings): (Arc<Mutex<S>>, Endings),
+        store: Arc<Mutex<S>>,
+        endings: Endings,
         beginning: OnceLock<Vec<u8>>,
         genesis: Option<(Genesis, OnceLock<BeaconKey>)>,
     ) -> Self {

@@ -114,7 +114,7 @@ impl LoadOptions {
         Duration::from_secs(self.seconds.unwrap_or(usual))
     }
 
-    /// Virtual time before.
+    /// Virtual time before the counting begins.
     pub(super) fn warm_up(&self, usual: u64) -> Duration {
         Duration::from_secs(self.warm_up.unwrap_or(usual))
     }

@@ -152,8 +152,8 @@ impl Options {
 
     /// The committees, and where their parties are.
     fn gather(&self, changes: &Changes) -> Result<(Plan, Vec<Plan>, Option<Placement>), Failure> {
-        let who = (self.parties(), changes);
-        self.committee.gather_weighed(who, Algorithm::Fast, &self.weighing)
+        let Self { committee, weighing, .. } = self;
+        committee.gather_weighed(self.parties(), Algorithm::Fast, changes, weighing)
     }
 
     /// The links between parties that are placed.
@@ -343,7 +343,7 @@ fn experiment<S: Priced>(
 
 fn print_table(slow: &Outcome, fast: &Outcome) {
     say!("{}", waits::table(&[("slow path only", &slow.waits), ("fast path", &fast.waits)]));
-    say!("longest: the wait of a slot's last party (Definition 12), a mean over slots");
+    say!("longest: the longest wait of any party for a slot (Definition 12), a mean over slots");
     say!("the paper's mean on mainnet: {PAPER_SLOW_MS} ms slow, {PAPER_FAST_MS} ms fast");
     say!(
         "with both paths {} of {} values came by the fast one",

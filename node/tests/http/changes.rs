@@ -1,4 +1,5 @@
-//! A committee that executes its blocks and is replaced twice: whoever trusts the first one verifies all states.
+//! A committee that executes its blocks and is replaced several times: a client that trusts the first one verifies the
+//! states of all.
 use std::path::Path;
 use std::time::{Duration, Instant};
 

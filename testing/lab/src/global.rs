@@ -34,10 +34,12 @@ use ::prefinal_beacon::{Path, Slot};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
 use prefinal_dispel::Step;
+use prefinal_engine::Quorum;
 use prefinal_protocol::Instant;
 use prefinal_pvss_dkg::SharePath;
 use prefinal_sim::Note;
 use prefinal_validator::setup::{Algorithm, FIRST, Setup};
+use prefinal_weighted_rounding::Stake;
 
 use crate::finality::{Ballot, Finality};
 use crate::legible::Act;
@@ -50,7 +52,7 @@ const DECLARED: u32 = 0;
 /// The global times of one slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotTimes {
-    /// The slot.
+    /// The slot, in the chain's numbering.
     pub slot: Slot,
     /// `T_GF`: from here on it can be final with one value only.
     pub finalized: Instant,
@@ -223,7 +225,7 @@ pub(crate) struct GlobalClock {
     now: Instant,
 }
 
-/// Stakes, shares and thresholds.
+/// What counts in an epoch: stakes, shares, and what is needed of them.
 struct Committee {
     stakes: Vec<u128>,
     weights: Vec<u128>,
@@ -232,14 +234,18 @@ struct Committee {
     /// Shares that reconstruct on the fast path.
     early: Option<u128>,
     is_tight: bool,
+    /// The stake that makes a slot final.
+    quorum: u128,
 }
 
 impl Committee {
     fn new(setup: &Setup) -> Self {
         let shape = setup.keygen.shape();
         let fast = shape.threshold(SharePath::Fast);
+        let stakes: Vec<u128> = setup.members.iter().map(|member| member.stake.get()).collect();
         Self {
-            stakes: setup.members.iter().map(|member| member.stake.get()).collect(),
+            quorum: Quorum::BYZANTINE.of(Stake::new(stakes.iter().sum())).get(),
+            stakes,
             weights: shape.access().weights().into_iter().map(u128::from).collect(),
             late: shape.slow().t().get().into(),
             early: fast.map(|fast| fast.t().get().into()),
@@ -296,7 +302,7 @@ impl Sharing {
     }
 }
 
-/// One slot.
+/// What is known so far of one slot.
 #[derive(Clone, Debug)]
 struct Account {
     finalized: Option<Instant>,
@@ -317,13 +323,10 @@ struct Account {
 impl Account {
     fn new(committee: &Committee, faulty: &BTreeSet<Party>) -> Self {
         let sum = |of: &dyn Fn(Party) -> u128| faulty.iter().map(|party| of(*party)).sum();
-        let total: u128 = committee.stakes.iter().sum();
         let (stake, shares) = (sum(&|one| committee.stake(one)), sum(&|one| committee.weight(one)));
-        // More than two thirds.
-        let quorum = (total.saturating_mul(2) / 3).saturating_add(1);
         Self {
             finalized: None,
-            direct: Crossing::new(stake, quorum),
+            direct: Crossing::new(stake, committee.quorum),
             prefinalized: BTreeSet::new(),
             span: None,
             informed: BTreeSet::new(),
@@ -363,7 +366,7 @@ impl GlobalClock {
         self.now = at;
         let is_faulty = self.exceptions.faulty.contains(&party);
         match sign {
-            // A proposal counts, whoever makes it.
+            // Finality counts what faulty parties propose too.
             Sign::Ballot(ballot) => self.voted(party, ballot),
             _ if is_faulty => {}
             Sign::Ready(first) => {
@@ -446,13 +449,12 @@ impl GlobalClock {
         let cast = account.proposers.entry(party).or_default();
         for step in steps {
             let Step::Auxiliary { round, bits } = step else { continue };
-            let (these, others) = match round {
-                1 => (bits.ones(), bits.zeros()),
-                2 => (bits.zeros(), bits.ones()),
+            let bit = match round {
+                1 => true,
+                2 => false,
                 _ => continue,
             };
-            let single = |at: &usize| is_set(these, *at) && !is_set(others, *at);
-            cast.extend((0..these.len().saturating_mul(8)).filter(single));
+            cast.extend(bits.only(bit).map(Party::index));
         }
         cast.len() >= proposers
     }
@@ -565,9 +567,4 @@ impl GlobalClock {
             Premise::Asynchronous
         }
     }
-}
-
-/// Whether this number is in the set of bits.
-fn is_set(map: &[u8], at: usize) -> bool {
-    map.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
 }

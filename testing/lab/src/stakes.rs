@@ -64,7 +64,7 @@ pub enum StakesError {
     /// The first line that is not a comment is not a header with one column `stake`.
     #[error("{name}:{line}: expected a header with one column `stake`, got `{got}`")]
     Header {
-        /// The table.
+        /// The table, by the name that errors show.
         name: String,
         /// Line number, counted from one.
         line: u64,
@@ -74,7 +74,7 @@ pub enum StakesError {
     /// A line is not one whole number.
     #[error("{name}:{line}: `{got}` is not a stake: {why}")]
     Entry {
-        /// The table.
+        /// The table, by the name that errors show.
         name: String,
         /// Line number, counted from one.
         line: u64,
@@ -88,7 +88,7 @@ pub enum StakesError {
         "{name}:{line}: expected a header with one column `weight` beside `stake`, got `{got}`"
     )]
     NoWeights {
-        /// The table.
+        /// The table, by the name that errors show.
         name: String,
         /// Line number, counted from one.
         line: u64,
@@ -98,7 +98,7 @@ pub enum StakesError {
     /// A line has no weight.
     #[error("{name}:{line}: `{got}` is not a weight: {why}")]
     Weight {
-        /// The table.
+        /// The table, by the name that errors show.
         name: String,
         /// Line number, counted from one.
         line: u64,
@@ -110,13 +110,13 @@ pub enum StakesError {
     /// The table has no entry.
     #[error("{name}: no stakes in the table")]
     Empty {
-        /// The table.
+        /// The table, by the name that errors show.
         name: String,
     },
     /// No entry has stake.
     #[error("{name}: all {entries} stakes are 0")]
     AllZero {
-        /// The table.
+        /// The table, by the name that errors show.
         name: String,
         /// Number of entries.
         entries: usize,
@@ -126,7 +126,7 @@ pub enum StakesError {
         "{name}:{line}: the holder of {stake} has all the stake, there is nobody to share a secret with"
     )]
     OneHolder {
-        /// The table.
+        /// The table, by the name that errors show.
         name: String,
         /// Line number, counted from one.
         line: u64,
@@ -330,17 +330,13 @@ impl Line {
     /// The line's weight, with which its stake was found.
     fn weight(&self, name: &str, column: usize) -> Result<u32, StakesError> {
         let field = self.fields.get(column).unwrap_or_default();
-        parse_stake(field)
+        parse_number(field, "a weight is not negative")
             .and_then(|weight| u32::try_from(weight).map_err(|_| "larger than 2^32 - 1"))
             .map_err(|why| StakesError::Weight {
                 name: name.to_owned(),
                 line: self.number,
                 got: shortened(field),
-                why: if why == "a stake is not negative" {
-                    "a weight is not negative"
-                } else {
-                    why
-                },
+                why,
             })
     }
 
@@ -353,19 +349,22 @@ impl Line {
             why,
         };
         match self.fields.get(column) {
-            Some(field) if self.fields.len() == columns => parse_stake(field)
-                .map(|stake| (self.number, stake))
-                .map_err(|why| entry(shortened(field), why)),
+            Some(field) if self.fields.len() == columns => {
+                parse_number(field, "a stake is not negative")
+                    .map(|stake| (self.number, stake))
+                    .map_err(|why| entry(shortened(field), why))
+            }
             _ if columns == 1 => Err(entry(self.shown(), "expected one whole number")),
             _ => Err(entry(self.shown(), "the header has another number of columns")),
         }
     }
 }
 
-fn parse_stake(text: &str) -> Result<u64, &'static str> {
+/// `negative` is what is wrong with a number below zero.
+fn parse_number(text: &str, negative: &'static str) -> Result<u64, &'static str> {
     use std::num::IntErrorKind;
     if text.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit())) {
-        return Err("a stake is not negative");
+        return Err(negative);
     }
     text.parse().map_err(|error: std::num::ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => "larger than 2^64 - 1",

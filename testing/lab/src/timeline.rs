@@ -27,9 +27,9 @@ pub struct SlotTimeline {
 /// The first of several instants, and the last.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
-    /// The first.
+    /// When the first party came to it.
     pub first: Instant,
-    /// The last.
+    /// When the last party did.
     pub last: Instant,
 }
 

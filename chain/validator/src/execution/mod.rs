@@ -230,13 +230,14 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         if self.begun >= Some(epoch) {
             return;
         }
-        self.begun = Some(epoch);
-        // That an output was shown is no record that must be durable, so the channel may have to show it again.
-        for (slot, certified) in &self.certificates {
-            let value = Value::new(certified.block.to_bytes());
-            self.signed.insert((*slot, value), certified.digest);
+        let is_first = self.begun.replace(epoch).is_none();
+        // That an output was shown is no record that must be durable, so channels may have to show again those of an
+        // earlier life.
+        for (slot, certified) in self.certificates.iter().filter(|_| is_first) {
+            let signed = (*slot, Value::new(certified.block.to_bytes()));
+            self.signed.insert(signed, certified.digest);
+            self.ungiven.insert(signed);
         }
-        self.ungiven.extend(self.signed.keys());
         self.give_contents();
         self.lineage.begin(first).into_iter().for_each(|placed| self.wait(placed));
         self.place(now);

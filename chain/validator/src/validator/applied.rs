@@ -26,18 +26,17 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
         if let Some((setup, first)) = following {
             self.tell_follows(now, &setup, first);
         }
-        let (_, told) = self.told;
-        if judged == told {
+        if judged == self.told_judged {
             return false;
         }
-        self.told.1 = judged;
+        self.told_judged = judged;
         self.apply(now, application::Input::Judged(judged));
         true
     }
 
     pub(super) fn tell_follows(&mut self, now: Instant, setup: &Arc<Setup>, first: Slot) {
-        if setup.context.epoch > self.told.0 {
-            self.told.0 = setup.context.epoch;
+        if setup.context.epoch > self.told_epoch {
+            self.told_epoch = setup.context.epoch;
             let setup = Arc::clone(setup);
             self.apply(now, application::Input::Follows { setup, first });
         }

@@ -12,7 +12,7 @@ use prefinal_weighted_rounding::Ratio;
 
 use super::Task;
 
-/// Weights and thresholds.
+/// A rounding to the nearest: its weights, and the thresholds that go with them.
 pub(super) struct Found {
     pub(super) weights: Vec<u32>,
     pub(super) threshold: u32,

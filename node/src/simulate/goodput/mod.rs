@@ -42,13 +42,13 @@ const PAYMENT_REGIONS: [&str; 10] = [
     "ap-northeast-1",
 ];
 
-/// What is measured.
+/// An experiment of the paper, by its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum ExperimentName {
     /// Goodput and latency over the size of the committee
     #[default]
     Sizes,
-    /// Latency over goodput
+    /// Latency over goodput, one point for each load
     Curve,
     /// Goodput over time: one replica is down, then all of its region
     Failures,
@@ -56,10 +56,10 @@ pub(super) enum ExperimentName {
     Payments,
 }
 
-/// What orders.
+/// What is compared: an engine, and how it is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum OrdererName {
-    /// DISPEL
+    /// DISPEL with its stages side by side
     Pipeline,
     /// DISPEL with one stage at a time
     OneStage,
@@ -88,10 +88,10 @@ impl OrdererName {
 /// What an experiment under open load is asked for; all of it with `--load --engine dispel`.
 #[derive(Args, Debug)]
 pub(super) struct GoodputOptions {
-    /// What is measured
+    /// Which of the paper's experiments is played
     #[arg(long, value_name = "NAME", requires = "load", default_value = "sizes")]
     pub(super) experiment: ExperimentName,
-    /// What orders, one curve for each
+    /// What is compared, one curve for each
     #[arg(long, value_name = "NAME,…", requires = "load", value_delimiter = ',',
         default_values = ["pipeline", "one-stage", "leader"])]
     pub(super) orderers: Vec<OrdererName>,
@@ -131,6 +131,14 @@ pub(super) struct GoodputOptions {
     /// How long a leader or a coordinator is waited for, in milliseconds [default: 1000 with failures, else 10000]
     #[arg(long, value_name = "MS", requires = "load")]
     patience: Option<u64>,
+}
+
+/// What differs from one point of an experiment to the next.
+#[derive(Clone, Copy)]
+struct Setting {
+    name: OrdererName,
+    replicas: NonZeroU32,
+    transaction: NonZeroU32,
 }
 
 /// One setting, and what came of its loads.
@@ -189,7 +197,8 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     for transaction in asked.transactions() {
         for replicas in asked.replicas() {
             for name in &asked.orderers {
-                let goodput = set_up(options, &regions, costs, (*name, replicas, transaction))?;
+                let setting = Setting { name: *name, replicas, transaction };
+                let goodput = set_up(options, &regions, costs, setting)?;
                 series.push(measure(asked, *name, goodput)?);
             }
         }
@@ -205,8 +214,9 @@ fn set_up(
     options: &Options,
     regions: &[String],
     costs: Costs,
-    (name, replicas, transaction): (OrdererName, NonZeroU32, NonZeroU32),
+    setting: Setting,
 ) -> Result<Goodput, Failure> {
+    let Setting { name, replicas, transaction } = setting;
     let (asked, seed) = (&options.goodput, options.committee.seed);
     let count = usize::try_from(replicas.get()).unwrap_or(usize::MAX);
     let placement = place(regions, count, seed)?;

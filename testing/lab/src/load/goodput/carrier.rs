@@ -37,7 +37,7 @@ pub(super) struct Seating {
 /// What a replica does in a slot, in the order of its phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Its batch leaves.
+    /// Its batch (a leader's block) leaves.
     Proposed,
     /// The first batch of anybody is delivered, and it proposes a bit; a leader's block is voted for.
     Delivered,
@@ -172,7 +172,7 @@ impl Carrier for Jolteon {
         }
     }
 
-    /// Votes before blocks.
+    /// What carries no payload leaves before blocks.
     fn rank(message: &prefinal_jolteon::Message) -> u64 {
         u64::from(Self::bundles(message).is_some_and(|bundles| bundles > 0))
     }

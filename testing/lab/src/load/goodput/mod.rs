@@ -46,7 +46,7 @@ const IDLE_PERCENT: u64 = 5;
 /// Cores that do not work on blocks: the engine's, and one that reads.
 const OTHER_CORES: u32 = 2;
 
-/// Which engine orders.
+/// The engine that orders transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orderer {
     /// DISPEL with so many stages at a time; with one it has no pipeline.
@@ -61,22 +61,22 @@ pub enum Orderer {
 /// What goes wrong at some time: a replica is down from then on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crash {
-    /// The replica.
+    /// The replica that is down.
     pub seat: Seat,
-    /// When.
+    /// When it stops, counted from the start.
     pub at: Duration,
 }
 
 /// What replicas run on.
 #[derive(Clone, Debug)]
 pub struct Machines {
-    /// Delays between them.
+    /// How long messages take from place to place.
     pub network: Network,
     /// The interface of each, in either direction.
     pub interface: Rate,
     /// Each connection between two of them, in either direction.
     pub connection: Option<Rate>,
-    /// Cores of each.
+    /// Processor cores of each replica.
     pub cores: NonZeroU32,
     /// Bytes of memory of each, for stages.
     pub memory: u64,
@@ -91,7 +91,7 @@ pub struct Goodput {
     pub replicas: NonZeroU32,
     /// What they run on.
     pub machines: Machines,
-    /// What orders.
+    /// The engine, and how many stages it may have open.
     pub orderer: Orderer,
     /// Bytes of a transaction.
     pub transaction: u64,
@@ -111,7 +111,7 @@ pub struct Goodput {
     pub warm_up: Duration,
     /// Virtual time that is counted.
     pub counted: Duration,
-    /// What goes wrong.
+    /// Replicas that stop on the way.
     pub crashes: Vec<Crash>,
 }
 
