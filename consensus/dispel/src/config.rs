@@ -38,7 +38,7 @@ pub enum Idleness {
     /// This party's batch of the last stage is delivered, so it has left the interface.
     #[default]
     Delivered,
-    /// The driver says so, once for each stage: [`Input::Idle`](crate::Input::Idle).
+    /// The driver says so: [`Input::Idle`](crate::Input::Idle) begins a stage at once, or none if there is no room.
     Told,
 }
 

@@ -34,7 +34,7 @@ pub enum Input {
     },
     /// A transaction that should be put into a block.
     Submit(Transaction),
-    /// The network has room for another stage; see [`Idleness::Told`].
+    /// The network has room for another stage now; see [`Idleness::Told`].
     Idle,
     /// The memory of this party holds so many stages from now on, but no more than [`Config::max_stages`]. It takes part
     /// in what a weak quorum has begun whatever it holds, so that nobody can be left behind.
@@ -476,10 +476,12 @@ impl Machine for Dispel {
                 Ok(()) | Err(SubmitError::Known) => {}
                 Err(refusal) => self.effect(Effect::Refused(refusal)),
             },
+            // If there is no room for a stage now, the network may be busy when there is.
             Input::Idle => self.is_idle = true,
             Input::Room(stages) => self.room = stages.min(self.config.max_stages.max(1)),
         }
         self.progress(now);
+        self.is_idle = false;
     }
 
     fn poll(&mut self) -> Option<Output> {

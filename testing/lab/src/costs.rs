@@ -155,9 +155,12 @@ pub struct Costs {
     /// Taking a transaction of a decided batch into DISPEL's order; the same.
     #[serde(default)]
     pub dispel_transaction: u64,
-    /// Counting a DISPEL vote on one proposer; the same.
+    /// Decoding and counting a DISPEL vote on one proposer; the same.
     #[serde(default)]
     pub dispel_vote: u64,
+    /// Taking in a DISPEL message with one vote, in a committee of 128 with twelve stages open; the same.
+    #[serde(default)]
+    pub dispel_step: u64,
 }
 
 impl Work {
@@ -218,6 +221,7 @@ impl Costs {
                 time(it.count(), || it.order()).saturating_sub(heard)
             }),
             dispel_vote: staged.as_ref().map_or(0, |it| time(it.votes(), || it.vote())),
+            dispel_step: staged.as_ref().map_or(0, |it| time(it.steps(), || it.step())),
         }
     }
 
@@ -253,9 +257,10 @@ impl Costs {
         nanos(self.dispel_transaction.saturating_mul(transactions))
     }
 
-    /// Counting so many DISPEL votes.
-    pub(crate) fn votes(&self, votes: usize) -> Duration {
-        nanos(self.dispel_vote.saturating_mul(u64::try_from(votes).unwrap_or(u64::MAX)))
+    /// Taking in a DISPEL message with so many votes.
+    pub(crate) fn dispel_message(&self, votes: usize) -> Duration {
+        let votes = u64::try_from(votes).unwrap_or(u64::MAX);
+        nanos(self.dispel_vote.saturating_mul(votes).saturating_add(self.dispel_step))
     }
 
     /// Checking the signatures of so many transactions.

@@ -61,9 +61,10 @@ fn without_room_a_party_begins_nothing_and_takes_part_in_what_others_need() {
     assert_eq!(net.batches(), 0, "one party may be faulty");
     net.say(2, 0, begins());
     assert_eq!(net.batches(), 1);
-    // The network was idle all the time.
     net.give(0, Input::Idle);
     net.give(0, Input::Room(2));
+    assert_eq!(net.batches(), 1, "by now the network may be busy");
+    net.give(0, Input::Idle);
     assert_eq!(net.batches(), 2);
 }
 

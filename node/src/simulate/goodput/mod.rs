@@ -28,6 +28,15 @@ const CHECKING_CORES: NonZeroU32 = NonZeroU32::new(8).unwrap();
 const MEMORY: u64 = 6 << 30;
 /// Load beyond what can be carried, in percent.
 const SATURATED: u64 = 120;
+/// Load at which latency is told, in percent of what was delivered when more was offered.
+const BELOW: u64 = 90;
+/// Most KiB of a batch, and of a block unless it is asked for: in large committees batches are smaller.
+const BATCH: u64 = 2048;
+const BLOCK: u64 = 64 << 10;
+/// The same for payments: what takes cores two thirds of a second.
+const PAYMENTS: u64 = 20 << 10;
+/// How many times longer a leader runs, that orders less in the same time.
+const LEADER_SECONDS: u32 = 10;
 /// Regions in which the paper's application ran.
 const PAYMENT_REGIONS: [&str; 10] = [
     "us-west-1",
@@ -101,10 +110,10 @@ pub(super) struct GoodputOptions {
     /// Bytes of a transaction [default: 128,400,1024 over sizes, else 400]
     #[arg(long, value_name = "BYTES,…", requires = "load", value_delimiter = ',')]
     transaction: Vec<NonZeroU32>,
-    /// KiB of what a replica proposes at a time
-    #[arg(long, value_name = "KIB", requires = "load", default_value_t = 2048,
+    /// KiB of what a replica proposes at a time [default: 2048, but at most 64 MiB of all, or 20 MiB of payments]
+    #[arg(long, value_name = "KIB", requires = "load",
         value_parser = clap::value_parser!(u64).range(1..))]
-    batch: u64,
+    batch: Option<u64>,
     /// KiB of a leader's block
     #[arg(long, value_name = "KIB", requires = "load", default_value_t = 4096,
         value_parser = clap::value_parser!(u64).range(1..))]
@@ -121,9 +130,9 @@ pub(super) struct GoodputOptions {
     #[arg(long, value_name = "PERCENT,…", requires = "load", value_delimiter = ',',
         default_values_t = [2, 10, 25, 50, 75, 90, 100, 120])]
     offered: Vec<u64>,
-    /// Least time between two messages of votes of one replica, in milliseconds
-    #[arg(long, value_name = "MS", requires = "load", default_value_t = 2)]
-    gather: u64,
+    /// Least time between two messages of votes of one replica, in milliseconds [default: 2, or 1 for 16 replicas]
+    #[arg(long, value_name = "MS", requires = "load")]
+    gather: Option<u64>,
     /// When one replica fails and when the rest of its region, in virtual seconds
     #[arg(long, value_name = "ONE,ALL", requires = "load", value_delimiter = ',', num_args = 2,
         default_values_t = [40, 80])]
@@ -161,6 +170,18 @@ impl GoodputOptions {
     fn transactions(&self) -> Vec<NonZeroU32> {
         let is_sizes = self.experiment == ExperimentName::Sizes;
         or_usual(&self.transaction, if is_sizes { &[128, 400, 1024] } else { &[400] })
+    }
+
+    /// Bytes of a batch.
+    fn batch(&self, replicas: NonZeroU32) -> u64 {
+        let block = if self.experiment == ExperimentName::Payments { PAYMENTS } else { BLOCK };
+        let usual = (block / u64::from(replicas.get())).clamp(1, BATCH);
+        self.batch.unwrap_or(usual) << 10
+    }
+
+    fn gather(&self, replicas: NonZeroU32) -> Duration {
+        let usual = u64::from(replicas.get() / 16).max(2);
+        Duration::from_millis(self.gather.unwrap_or(usual))
     }
 
     fn patience(&self) -> Duration {
@@ -233,7 +254,8 @@ fn set_up(
         let crash = |seat| Crash { seat, at: Duration::from_secs(at(seat)) };
         crashes.extend(seats.filter(there).map(crash));
     }
-    let batch = if name == OrdererName::Leader { asked.block } else { asked.batch } << 10;
+    let is_leader = name == OrdererName::Leader;
+    let batch = if is_leader { asked.block << 10 } else { asked.batch(replicas) };
     let transaction = u64::from(transaction.get());
     let machines = Machines {
         network: options.network(placement),
@@ -243,6 +265,12 @@ fn set_up(
         memory: MEMORY,
         costs,
     };
+    let (warm_up, counted) = match asked.experiment {
+        ExperimentName::Failures => (1, 121),
+        ExperimentName::Payments => (5, 10),
+        ExperimentName::Sizes | ExperimentName::Curve => (2, 4),
+    };
+    let longer = if is_leader && crashes.is_empty() { LEADER_SECONDS } else { 1 };
     Ok(Goodput {
         replicas,
         machines,
@@ -251,29 +279,21 @@ fn set_up(
         batch,
         bundle: (batch / asked.bundles / (transaction + 4)).max(1),
         signed,
-        gather: Duration::from_millis(asked.gather),
+        gather: asked.gather(replicas),
         timeout: asked.patience(),
         seed,
-        warm_up: options.load.warm_up(1),
-        counted: options.load.seconds(if crashes.is_empty() { 3 } else { 120 }),
+        warm_up: options.load.warm_up(warm_up) * longer,
+        counted: options.load.seconds(counted) * longer,
         crashes,
     })
 }
 
-/// One run for each load; where there is no curve, more is offered than can be carried.
+/// One run for each load of a curve. Else more is offered than can be carried, and then somewhat less than was.
 fn measure(asked: &GoodputOptions, name: OrdererName, goodput: Goodput) -> Result<Series, Failure> {
-    let loads = match asked.experiment {
-        ExperimentName::Curve => &asked.offered[..],
-        _ => &[SATURATED],
-    };
-    let capacity = match asked.experiment {
-        ExperimentName::Payments => goodput.checked().min(goodput.capacity()),
-        _ => goodput.capacity(),
-    };
-    let mut points = Vec::new();
-    for percent in loads {
+    let capacity = goodput.capacity().min(goodput.checked());
+    let run = |offered: u64| {
         let started = Clock::now();
-        let point = goodput.run(capacity.saturating_mul(*percent) / 100)?;
+        let point = goodput.run(offered)?;
         let p50 = point.waits.percentile(50).map_or_else(|| "-".to_owned(), milliseconds);
         let (replicas, bytes, got) =
             (goodput.replicas, goodput.transaction, point.goodput / 1_000_000);
@@ -282,7 +302,20 @@ fn measure(asked: &GoodputOptions, name: OrdererName, goodput: Goodput) -> Resul
             "{title}, {replicas} replicas, {bytes} bytes: {got} MB/s, median {p50} ms, in {seconds:.1} s"
         );
         aside("measured", what);
-        points.push(point);
-    }
+        Ok::<_, Failure>(point)
+    };
+    let percent = |of: u64, percent: u64| of.saturating_mul(percent) / 100;
+    let points = match asked.experiment {
+        ExperimentName::Curve => {
+            let loads = asked.offered.iter();
+            loads.map(|load| run(percent(capacity, *load))).collect::<Result<_, _>>()?
+        }
+        ExperimentName::Failures => vec![run(percent(capacity, SATURATED))?],
+        ExperimentName::Sizes | ExperimentName::Payments => {
+            let full = run(percent(capacity, SATURATED))?;
+            let below = run(percent(full.goodput, BELOW))?;
+            vec![full, below]
+        }
+    };
     Ok(Series { name, goodput, points })
 }

@@ -8,7 +8,7 @@ use prefinal_lab::{Costs, Failure};
 
 use super::super::Options;
 use super::super::thresholds::records;
-use super::{ExperimentName, OrdererName, Series};
+use super::{BELOW, ExperimentName, OrdererName, Series};
 use crate::output::Sink;
 use crate::table;
 
@@ -24,13 +24,12 @@ impl Results {
         self.series.iter().flat_map(|one| one.points.iter().map(move |point| (one, point)))
     }
 
-    /// The only point of a setting.
-    fn point(&self, name: OrdererName, replicas: u32, transaction: u64) -> Option<&GoodputPoint> {
-        let one = self.series.iter().find(|one| {
+    /// What was measured of a setting.
+    fn of(&self, name: OrdererName, replicas: u32, transaction: u64) -> Option<&Series> {
+        self.series.iter().find(|one| {
             let goodput = &one.goodput;
             (one.name, goodput.replicas.get(), goodput.transaction) == (name, replicas, transaction)
-        });
-        one?.points.first()
+        })
     }
 }
 
@@ -87,17 +86,24 @@ pub(super) fn show(experiment: ExperimentName, results: &Results) {
 fn sizes(results: &Results) {
     for one in results.series.iter().filter(|one| one.name == OrdererName::Pipeline) {
         let (replicas, bytes) = (one.goodput.replicas.get(), one.goodput.transaction);
-        let of = |name| results.point(name, replicas, bytes);
-        let (Some(all), Some(leader)) = (of(OrdererName::Pipeline), of(OrdererName::Leader)) else {
-            continue;
-        };
-        let ratio = megabytes(all.goodput) / megabytes(leader.goodput).max(f64::MIN_POSITIVE);
-        let (fast, slow) = (median(all), median(leader));
+        let Some(leader) = results.of(OrdererName::Leader, replicas, bytes) else { continue };
+        let ratio = full(one) / full(leader).max(f64::MIN_POSITIVE);
+        let (fast, slow) = (median_below(one), median_below(leader));
         say!(
-            "{replicas} replicas, {bytes} bytes: {ratio:.1} times the leader's goodput, after {fast:.0} and {slow:.0} ms"
+            "{replicas} replicas, {bytes} bytes: {ratio:.1} times the leader's goodput; at {BELOW} % of it after {fast:.0} and {slow:.0} ms"
         );
     }
     say!("the paper, 128 replicas: 8 times HotStuff's goodput, after 1.6 and 54 s on the mean");
+}
+
+/// Goodput when more is offered than can be carried.
+fn full(one: &Series) -> f64 {
+    one.points.first().map_or(0.0, |point| megabytes(point.goodput))
+}
+
+/// The median latency below that.
+fn median_below(one: &Series) -> f64 {
+    one.points.last().map_or(0.0, median)
 }
 
 /// The first load of which less than 97 % is delivered.
@@ -232,10 +238,10 @@ pub(super) fn write(options: &Options, results: &Results, costs: Costs) -> Resul
     match options.goodput.experiment {
         ExperimentName::Sizes | ExperimentName::Payments => {
             let title = format!("goodput over replicas, seed {seed}");
-            let lines = over_sizes(results, |point| megabytes(point.goodput));
+            let lines = over_sizes(results, full);
             draw(&svg, &title, ["replicas", "goodput, MB/s"], lines)?;
-            let lines = over_sizes(results, median);
-            let title = format!("median latency over replicas, seed {seed}");
+            let lines = over_sizes(results, median_below);
+            let title = format!("median latency at {BELOW} % of goodput, seed {seed}");
             draw(&latency, &title, ["replicas", "median latency, ms"], lines)?;
             say!("written: {}", latency.display());
         }
@@ -262,11 +268,11 @@ pub(super) fn write(options: &Options, results: &Results, costs: Costs) -> Resul
 }
 
 /// A line for each way to order and each length of transactions.
-fn over_sizes(results: &Results, of: impl Fn(&GoodputPoint) -> f64) -> Vec<Line> {
+fn over_sizes(results: &Results, of: impl Fn(&Series) -> f64) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
-    for (one, point) in results.points() {
+    for one in &results.series {
         let name = format!("{}, {} bytes", one.name.title(), one.goodput.transaction);
-        let at = (f64::from(one.goodput.replicas.get()), of(point));
+        let at = (f64::from(one.goodput.replicas.get()), of(one));
         match lines.iter_mut().find(|line| line.name == name) {
             Some(line) => line.points.push(at),
             None => lines.push(Line { name, points: vec![at] }),

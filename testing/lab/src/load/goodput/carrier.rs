@@ -117,8 +117,13 @@ impl Carrier for Dispel {
     }
 
     fn counting(costs: &Costs, message: &prefinal_dispel::Message) -> Duration {
-        let prefinal_dispel::Message::Votes { steps, .. } = message else { return Duration::ZERO };
-        costs.votes(steps.iter().map(prefinal_dispel::Step::count).sum())
+        let votes = match message {
+            prefinal_dispel::Message::Votes { steps, .. } => {
+                steps.iter().map(prefinal_dispel::Step::count).sum()
+            }
+            _ => 0,
+        };
+        costs.dispel_message(votes)
     }
 
     fn phase(message: &prefinal_dispel::Message) -> Option<(Slot, Phase)> {

@@ -40,8 +40,8 @@ pub(super) enum Effect<E: Carrier> {
     Submitted,
     /// A block with so many bundles was reported.
     Ordered(usize),
-    /// A block is delivered; own bundles in it waited so long.
-    Delivered(Vec<Duration>),
+    /// A block is delivered. Own bundles in it were submitted then.
+    Delivered(Vec<Instant>),
     /// How long a slot took from one phase to the next.
     Phases(Vec<Duration>),
     Accused(Party),
@@ -205,9 +205,11 @@ impl<E: Carrier> Fed<E> {
             Phase::Delivered => 1,
             Phase::Voted => 2,
         };
-        if times.len() == expected {
-            times.push(self.now);
+        // Messages are said again.
+        if times.len() != expected {
+            return;
         }
+        times.push(self.now);
         if phase == Phase::Proposed {
             self.waiting = self.waiting.saturating_sub(E::bundles(message).unwrap_or(0));
         }
@@ -258,8 +260,7 @@ impl<E: Carrier> Fed<E> {
 
     fn deliver(&mut self) {
         let Some(first) = self.blocks.pop_front() else { return };
-        let waits = first.since.into_iter().map(|since| self.now.since(since)).collect();
-        self.effects.push_back(Effect::Delivered(waits));
+        self.effects.push_back(Effect::Delivered(first.since));
     }
 }
 

@@ -1,8 +1,9 @@
 //! Goodput and latency under an open load: DISPEL with and without its pipeline, and an engine with a leader.
 //!
 //! After the experiments of [DISPEL](https://arxiv.org/abs/1912.10367), sections 5 and 6. Transactions come at a steady
-//! rate at each replica; goodput counts payload that the replica delivers which it came to. Interfaces and connections
-//! limit what is sent, and the network is what opens stages:
+//! rate at each replica; goodput counts payload that the replica delivers which it came to, in whole blocks: from the first
+//! that it delivers of those that are counted to the last. Interfaces and connections limit what is sent, and the network
+//! is what opens stages:
 //!
 //! ```text
 //! idle    an interface sent less than 5 % of what it can in the last three samples of 2 ms, and a transaction waits
@@ -10,10 +11,10 @@
 //! ```
 //! Votes of older stages leave before those of later ones and before batches, in the queue of every connection.
 //!
-//! What work costs: decoding and hashing payload, on any core; counting votes and taking transactions into the order, on
-//! the core that the engine runs on; signatures of transactions, if they have any, on all cores but two. Not charged:
-//! decoding votes, what a step of the engine costs besides counting them, encryption on the links, disks, and clients'
-//! links. A transaction waits until the step begins that reports its block. Jolteon's votes are sums of BLS signatures at measured prices.
+//! What work costs: decoding and hashing payload, on any core; decoding and counting votes, what a message costs an engine
+//! besides, and taking transactions into the order, on the core that the engine runs on; signatures of transactions, if
+//! they have any, on all cores but two. Not charged: encryption on the links, disks, and clients' links. Jolteon's votes are
+//! sums of BLS signatures at measured prices, and its steps are free.
 mod carrier;
 mod fed;
 mod price;
@@ -120,7 +121,7 @@ pub struct Goodput {
 pub struct GoodputPoint {
     /// Bytes a second that clients submitted, of all replicas.
     pub offered: u64,
-    /// Bytes a second that were delivered.
+    /// Bytes a second that were delivered, from block to block; zero if no replica delivered two.
     pub goodput: u64,
     /// Bytes delivered in each tenth of a second, from the start.
     pub tenths: Vec<u64>,
@@ -153,10 +154,10 @@ impl Goodput {
         }
     }
 
-    /// Payload a second whose signatures each replica can check; no limit if that costs nothing.
+    /// Payload a second whose signatures each replica can check; no limit if there are none or they cost nothing.
     #[must_use]
     pub fn checked(&self) -> u64 {
-        let each = self.machines.costs.ed25519_verify;
+        let each = if self.signed { self.machines.costs.ed25519_verify } else { 0 };
         let all = self.workers().saturating_mul(self.transaction).saturating_mul(1_000_000_000);
         all.checked_div(each).unwrap_or(u64::MAX)
     }
@@ -307,13 +308,13 @@ impl Goodput {
         if let Some(wrong) = tally.wrong {
             return Err(Failure::Disagreement(wrong));
         }
-        let counted = u64::try_from(self.counted.as_millis()).unwrap_or(u64::MAX).max(1);
-        let delivered = u64::try_from(tally.waits.len()).unwrap_or(u64::MAX);
         let payload = self.bundle.saturating_mul(self.transaction);
+        let rate: u128 = tally.spans.values().map(Span::rate).sum();
+        let goodput = rate * u128::from(payload) / 1000;
         let mean = |sum: Duration| sum / u32::try_from(tally.slots).unwrap_or(u32::MAX).max(1);
         Ok(GoodputPoint {
             offered,
-            goodput: delivered.saturating_mul(payload).saturating_mul(1000) / counted,
+            goodput: u64::try_from(goodput).unwrap_or(u64::MAX),
             tenths: tally.tenths.iter().map(|bundles| bundles.saturating_mul(payload)).collect(),
             waits: tally.waits.into_iter().collect(),
             blocks: tally.blocks,
@@ -325,10 +326,38 @@ impl Goodput {
     }
 }
 
+/// What one replica delivered from one block on.
+struct Span {
+    from: Instant,
+    to: Instant,
+    /// Own bundles in the blocks after the first.
+    bundles: u64,
+}
+
+impl Span {
+    const fn from(now: Instant) -> Self {
+        Self { from: now, to: now, bundles: 0 }
+    }
+
+    fn extend(&mut self, now: Instant, bundles: usize) {
+        if now > self.from {
+            self.to = now;
+            self.bundles = self.bundles.saturating_add(u64::try_from(bundles).unwrap_or(u64::MAX));
+        }
+    }
+
+    /// Bundles in 1000 seconds.
+    fn rate(&self) -> u128 {
+        let micros = self.to.since(self.from).as_micros();
+        (u128::from(self.bundles) * 1_000_000_000).checked_div(micros).unwrap_or(0)
+    }
+}
+
 /// What is counted while an experiment runs.
 #[derive(Default)]
 struct Tally {
     waits: Vec<Duration>,
+    spans: BTreeMap<Seat, Span>,
     /// Bundles in each tenth of a second.
     tenths: Vec<u64>,
     blocks: u64,
@@ -366,17 +395,18 @@ impl<E: Carrier> GoodputHost<'_, E> {
         self.costs().payload(bundles.saturating_mul(self.experiment.bundle_bytes()))
     }
 
-    fn deliver(&mut self, now: Instant, waits: Vec<Duration>) {
+    fn deliver(&mut self, seat: Seat, now: Instant, since: &[Instant]) {
         let tenth = now.since_start().as_millis() / 100;
         let tenth = usize::try_from(tenth).unwrap_or(usize::MAX);
         if self.tally.tenths.len() <= tenth {
             self.tally.tenths.resize(tenth.saturating_add(1), 0);
         }
         if let Some(count) = self.tally.tenths.get_mut(tenth) {
-            *count = count.saturating_add(u64::try_from(waits.len()).unwrap_or(u64::MAX));
+            *count = count.saturating_add(u64::try_from(since.len()).unwrap_or(u64::MAX));
         }
-        if now >= self.from {
-            self.tally.waits.extend(waits);
+        if now >= self.from && !since.is_empty() {
+            self.tally.waits.extend(since.iter().map(|at| now.since(*at)));
+            self.tally.spans.entry(seat).or_insert_with(|| Span::from(now)).extend(now, since.len());
         }
     }
 
@@ -477,7 +507,7 @@ impl<E: Carrier> Host for GoodputHost<'_, E> {
                 step.spend(self.costs().take(bundles.saturating_mul(self.experiment.bundle)));
                 self.tally.blocks += u64::from(step.seat() == Seat::new(0) && bundles > 0);
             }
-            Effect::Delivered(waits) => self.deliver(step.now(), waits),
+            Effect::Delivered(since) => self.deliver(step.seat(), step.now(), &since),
             Effect::Phases(phases) => self.enter(step.now(), &phases),
             Effect::Accused(party) => {
                 self.tally.wrong.get_or_insert(format!("{party} is accused"));

@@ -1,4 +1,4 @@
-//! What ordering a transaction and counting a vote take in DISPEL, measured on the engine itself.
+//! What ordering a transaction, counting a vote and a step take in DISPEL, measured on the engine itself.
 use std::time::Duration;
 
 use prefinal_crypto_core::access::Party;
@@ -16,6 +16,8 @@ const COUNT: u32 = 4096;
 const FOUR: u32 = 4;
 /// Members of the committee whose votes are counted.
 const MEMBERS: u32 = 128;
+/// Stages that are open while steps are measured.
+const STAGES: u64 = 12;
 
 /// Work of which the time is taken.
 pub(crate) struct Staging {
@@ -23,8 +25,10 @@ pub(crate) struct Staging {
     transactions: Vec<Transaction>,
     /// Their batch as the second party's in the first stage.
     name: BatchId,
-    /// What everybody but the first says of all batches.
-    votes: Vec<(Party, Message)>,
+    /// What everybody but the first says of all batches, encoded.
+    votes: Vec<(Party, Vec<u8>)>,
+    /// What everybody but the first says of one batch in each stage.
+    steps: Vec<(Party, Message)>,
 }
 
 /// The work that prices are taken from; `None` if it cannot be encoded.
@@ -42,11 +46,16 @@ pub(crate) fn staging() -> Option<Staging> {
     let name = batch.id(engine(FOUR, 4)?.context(), Slot::new(1), Party::new(1));
     let named = (0..MEMBERS).map(|proposer| (Party::new(proposer), BatchId::new([7; 32])));
     let named: Vec<_> = named.collect();
-    let vote = |from| {
-        let steps = vec![Step::Echo(named.clone()), Step::Ready(named.clone())];
-        (Party::new(from), Message::Votes { stage: Slot::new(1), steps })
+    let steps = vec![Step::Echo(named.clone()), Step::Ready(named.clone())];
+    let votes = borsh::to_vec(&Message::Votes { stage: Slot::new(1), steps }).ok()?;
+    let votes = (1..MEMBERS).map(|from| (Party::new(from), votes.clone())).collect();
+    let step = |from, stage| {
+        let steps = vec![Step::Echo(named.iter().take(1).copied().collect())];
+        (Party::new(from), Message::Votes { stage: Slot::new(stage), steps })
     };
-    Some(Staging { encoded, transactions, name, votes: (1..MEMBERS).map(vote).collect() })
+    let others = |stage| (1..MEMBERS).map(move |from| (from, stage));
+    let steps = (1..=STAGES).flat_map(others).map(|(from, stage)| step(from, stage)).collect();
+    Some(Staging { encoded, transactions, name, votes, steps })
 }
 
 impl Staging {
@@ -62,11 +71,16 @@ impl Staging {
 
     /// Votes that [`vote`](Self::vote) counts.
     pub(crate) fn votes(&self) -> usize {
-        let of = |(_, message): &(Party, Message)| match message {
-            Message::Votes { steps, .. } => steps.iter().map(Step::count).sum(),
+        let of = |(_, message): &(Party, Vec<u8>)| match borsh::from_slice(message) {
+            Ok(Message::Votes { steps, .. }) => steps.iter().map(Step::count).sum(),
             _ => 0,
         };
         self.votes.iter().map(of).sum()
+    }
+
+    /// Steps that [`step`](Self::step) takes.
+    pub(crate) const fn steps(&self) -> usize {
+        self.steps.len()
     }
 
     /// Reads a batch and names it.
@@ -111,24 +125,37 @@ impl Staging {
         reported
     }
 
-    /// Counts the votes of a stage in a committee whose batches are all late. Returns what the engine has to say.
+    /// Reads and counts the votes of a stage in a committee whose batches are all late. Returns what the engine has to
+    /// say.
     pub(crate) fn vote(&self) -> usize {
-        let Some(mut engine) = engine(MEMBERS, 1 << 20) else { return 0 };
-        engine.handle(Instant::START, Input::Start);
-        for (from, message) in &self.votes {
-            let input = Input::Received { from: *from, message: message.clone() };
-            engine.handle(Instant::START, input);
-        }
-        std::iter::from_fn(|| engine.poll()).count()
+        let read = |(from, encoded): &(Party, Vec<u8>)| {
+            Some((*from, borsh::from_slice::<Message>(encoded).ok()?))
+        };
+        hear_all(self.votes.iter().filter_map(read))
+    }
+
+    /// Takes a vote from each of the others in each of twelve stages, one at a time. Returns what the engine has to say.
+    pub(crate) fn step(&self) -> usize {
+        hear_all(self.steps.iter().cloned())
     }
 }
 
-/// One stage, and no message before the votes are all there.
+/// Gives messages to a party whose own batches are late. Returns how much it has to say.
+fn hear_all(messages: impl Iterator<Item = (Party, Message)>) -> usize {
+    let Some(mut engine) = engine(MEMBERS, 1 << 20) else { return 0 };
+    engine.handle(Instant::START, Input::Start);
+    for (from, message) in messages {
+        engine.handle(Instant::START, Input::Received { from, message });
+    }
+    std::iter::from_fn(|| engine.poll()).count()
+}
+
+/// Nothing is said before all votes are there.
 fn engine(members: u32, max_batch_bytes: usize) -> Option<Dispel> {
     let stakes = (0..members).map(|_| Stake::new(1)).collect();
     let config = Config {
         max_batch_bytes,
-        max_stages: 1,
+        max_stages: STAGES,
         gather: Duration::from_millis(2),
         ..Config::new(context(), Party::new(0), stakes)
     };
@@ -146,5 +173,7 @@ mod tests {
         assert_eq!(work.order(), work.count());
         assert_eq!(work.votes(), 2 * 127 * 128);
         assert!(work.vote() > 2);
+        assert_eq!(work.steps(), 12 * 127);
+        assert!(work.step() > 2);
     }
 }
