@@ -116,6 +116,13 @@ impl<E: Engine> Engines<E> {
         }
     }
 
+    /// Tells this epoch's engine that the network has room for more.
+    pub(crate) fn idle(&mut self, now: Instant) {
+        if let Some(term) = self.terms.get_mut(&self.current) {
+            term.idle(now);
+        }
+    }
+
     pub(crate) fn set_limit(&mut self, limit: Option<Slot>) {
         if let Some(term) = self.terms.get_mut(&self.current) {
             term.set_limit(limit);

@@ -92,6 +92,13 @@ impl<E: Engine> Term<E> {
         }
     }
 
+    /// See [`Engine::idle`]. An engine that has ended begins nothing.
+    pub fn idle(&mut self, now: Instant) {
+        if self.end.is_none() {
+            self.engine.idle(now);
+        }
+    }
+
     /// See [`Engine::carry`]. A quiet engine's votes do not leave, so it carries nothing.
     ///
     /// # Errors
@@ -226,6 +233,10 @@ mod tests {
         fn wake_at(&self) -> Option<Instant> {
             Some(Instant::START)
         }
+
+        fn idle(&mut self, _: Instant) {
+            self.heard.push("idle");
+        }
     }
 
     const VALUE: Value = Value::new([7; 32]);
@@ -319,6 +330,7 @@ mod tests {
         ] {
             term.handle(Instant::START, input);
         }
+        term.idle(Instant::START);
         assert_eq!(term.engine.heard, ["received"]);
     }
 }

@@ -489,6 +489,7 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Machine for Validator<S, E,
                 self.engines.tick(now);
                 self.participant.handle(now, participant::Input::Tick);
             }
+            Input::Idle => self.engines.idle(now),
         }
         self.settle(now);
     }

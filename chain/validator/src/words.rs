@@ -89,6 +89,8 @@ pub enum Input<S: KeyedScheme, E: Engine, A: ChainApplication = ()> {
     Checked(Verdict<S, E::Verdict, A>),
     /// The time of `wake_at` has come.
     Tick,
+    /// The network has room for more now, see [`Engine::idle`].
+    Idle,
 }
 
 /// What a validator wants done, in this order. See [`Effect`].

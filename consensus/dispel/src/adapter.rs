@@ -34,6 +34,7 @@ impl Engine for Dispel {
 
     const FAST_ATTEMPT: Option<u32> = Some(0);
     const QUORUM: Quorum = Quorum::BYZANTINE;
+    const BEGINS_WHEN_IDLE: bool = true;
 
     fn handle(&mut self, now: Instant, input: Input<Self>) {
         let input = match input {
@@ -67,5 +68,21 @@ impl Engine for Dispel {
 
     fn wake_at(&self) -> Option<Instant> {
         Machine::wake_at(self)
+    }
+
+    fn idle(&mut self, now: Instant) {
+        Machine::handle(self, now, own::Input::Idle);
+    }
+
+    /// Votes of a stage before batches of it, and both before those of later stages.
+    fn rank(message: &Message) -> u64 {
+        let (stage, after) = match message {
+            Message::Status { .. } => return 0,
+            Message::Votes { stage, .. }
+            | Message::Decided { stage, .. }
+            | Message::Request { stage, .. } => (stage, 0),
+            Message::Batch { stage, .. } | Message::Answer { stage, .. } => (stage, 1),
+        };
+        stage.get().saturating_mul(2).saturating_add(after)
     }
 }

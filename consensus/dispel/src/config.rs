@@ -35,7 +35,8 @@ pub struct Config {
 /// What says that the network has room for another stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Idleness {
-    /// This party's batch of the last stage is delivered, so it has left the interface.
+    /// This party's batch of the last stage is delivered, so it has left the interface. If transactions wait, the driver
+    /// may say so as well.
     #[default]
     Delivered,
     /// The driver says so: [`Input::Idle`](crate::Input::Idle) begins a stage at once, or none if there is no room.

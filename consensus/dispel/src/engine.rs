@@ -436,7 +436,8 @@ impl Dispel {
         match self.config.idleness {
             Idleness::Delivered => {
                 let last = self.stages.get(&self.opened).filter(|_| self.opened >= self.next);
-                last.is_none_or(|last| last.has_delivered(&self.committee, self.config.me))
+                self.is_idle && !self.pool.is_empty()
+                    || last.is_none_or(|last| last.has_delivered(&self.committee, self.config.me))
             }
             Idleness::Told => self.is_idle,
         }

@@ -80,6 +80,11 @@ impl Pool {
         Ok(())
     }
 
+    /// Whether no transaction waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// The batch for a stage: the oldest that fit.
     pub(crate) fn take(&mut self, stage: Slot) -> Batch {
         let (mut batch, mut bytes) = (Batch::default(), 4_usize);

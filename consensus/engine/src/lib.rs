@@ -65,6 +65,7 @@
 extern crate alloc;
 
 pub mod collector;
+mod idle;
 mod pace;
 
 use alloc::string::String;
@@ -80,6 +81,7 @@ pub use prefinal_contract::Quorum;
 use prefinal_protocol::{Context, Instant, Party, Recipient, Slot, Value, View};
 use prefinal_weighted_rounding::Stake;
 
+pub use crate::idle::IdleMeter;
 pub use crate::pace::Pace;
 
 /// Plain data that is sent, stored or passed on as work.
@@ -131,6 +133,8 @@ pub trait Engine: Sized + Send + 'static {
     /// Whether the engine says what is proposed ([`Effect::Proposed`]), mostly before the prefinalization. An
     /// engine whose blocks name no parent cannot.
     const TELLS_PROPOSALS: bool = false;
+    /// Whether the engine has use for [`idle`](Self::idle).
+    const BEGINS_WHEN_IDLE: bool = false;
 
     /// Takes one input. Its outputs are then read with [`poll`](Self::poll).
     fn handle(&mut self, now: Instant, input: Input<Self>);
@@ -140,6 +144,16 @@ pub trait Engine: Sized + Send + 'static {
 
     /// When the engine wants to be handled again, if nothing else happens before.
     fn wake_at(&self) -> Option<Instant>;
+
+    /// Tells the engine that its network has room for more now, see [`IdleMeter`]. Its outputs are then read with
+    /// [`poll`](Self::poll). An engine with one slot at a time has no use for it.
+    fn idle(&mut self, _now: Instant) {}
+
+    /// The message's place in the queue to its peer: lower ones leave first, equal ones in the order in which they were
+    /// sent. By default all are equal.
+    fn rank(_message: &Self::Message) -> u64 {
+        0
+    }
 
     /// Offers the bytes that were released on the prefinalization polled last. Call it before anything
     /// else is polled. An engine that takes the bytes stores and sends them as a part of that vote, and

@@ -148,26 +148,40 @@ impl Links {
         peers.collect()
     }
 
-    /// Sends a frame to one member, or to all others. It waits in their queues until their links are up.
-    /// Copies nothing.
+    /// Sends a frame to one member, or to all others, behind what was sent before.
     ///
     /// # Errors
-    /// If there is no such link or stream, if the frame is too long, or if too much waits already. Of
-    /// several recipients the first error is returned, and the others get the frame.
+    /// Those of [`send_ranked`](Self::send_ranked).
     pub fn send(
         &self,
         to: Recipient<Party>,
         stream: StreamId,
         frame: &Bytes,
     ) -> Result<(), SendError> {
+        self.send_ranked(to, stream, 0, frame)
+    }
+
+    /// Sends a frame to one member, or to all others. It waits in their queues until their links are up, before frames
+    /// of a higher rank and behind earlier ones of its own. Copies nothing.
+    ///
+    /// # Errors
+    /// If there is no such link or stream, if the frame is too long, or if too much waits already. Of
+    /// several recipients the first error is returned, and the others get the frame.
+    pub fn send_ranked(
+        &self,
+        to: Recipient<Party>,
+        stream: StreamId,
+        rank: u64,
+        frame: &Bytes,
+    ) -> Result<(), SendError> {
         let seats = self.0.seats();
         match to {
             Recipient::One(to) => {
                 let seat = seats.get(&to).ok_or(SendError::NoLink(to))?;
-                seat.send(stream, frame)
+                seat.send(stream, rank, frame)
             }
             Recipient::All => {
-                let sent = seats.values().map(|seat| seat.send(stream, frame));
+                let sent = seats.values().map(|seat| seat.send(stream, rank, frame));
                 sent.fold(Ok(()), Result::and)
             }
         }
@@ -180,6 +194,12 @@ impl Links {
             // Full: it is being closed already.
             let _ = seat.rejected.try_send(why.clone());
         }
+    }
+
+    /// Bytes that this process has sent in UDP datagrams, over all links.
+    #[must_use]
+    pub fn datagrams(&self) -> u64 {
+        self.0.seats().values().map(|seat| seat.counters.datagrams()).sum()
     }
 
     /// The state of each link.
@@ -258,11 +278,11 @@ impl Drop for Shared {
 }
 
 impl Seat {
-    fn send(&self, stream: StreamId, frame: &Bytes) -> Result<(), SendError> {
+    fn send(&self, stream: StreamId, rank: u64, frame: &Bytes) -> Result<(), SendError> {
         let stream = self.streams.get(stream.index()).ok_or(SendError::NoStream(stream))?;
         let (got, limit) = (frame.len(), stream.options().max_frame.get());
         if u32::try_from(got).is_ok_and(|got| got <= limit) {
-            let pushed = stream.queue.push(frame.clone());
+            let pushed = stream.queue.push(rank, frame.clone());
             if pushed.is_err() {
                 self.counters.refused.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }

@@ -1,5 +1,5 @@
-//! Frames that wait for a peer, with a limit in bytes.
-use std::collections::VecDeque;
+//! Frames that wait for a peer, in the order of their ranks, with a limit in bytes.
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -20,7 +20,9 @@ pub(crate) struct Queue {
 
 #[derive(Default)]
 struct Waiting {
-    frames: VecDeque<Bytes>,
+    /// By rank, and by number within a rank.
+    frames: BTreeMap<(u64, u64), Bytes>,
+    number: u64,
     bytes: usize,
 }
 
@@ -29,14 +31,16 @@ impl Queue {
         Self { to, limit, waiting: Mutex::default(), more: Notify::new() }
     }
 
-    pub(crate) fn push(&self, frame: Bytes) -> Result<(), SendError> {
+    pub(crate) fn push(&self, rank: u64, frame: Bytes) -> Result<(), SendError> {
         let mut waiting = self.lock();
         let bytes = waiting.bytes.saturating_add(frame.len()).saturating_add(OVERHEAD);
         if bytes > self.limit {
             return Err(SendError::Full { to: self.to, waiting: bytes, limit: self.limit });
         }
         waiting.bytes = bytes;
-        waiting.frames.push_back(frame);
+        let number = waiting.number;
+        waiting.number = number.wrapping_add(1);
+        waiting.frames.insert((rank, number), frame);
         drop(waiting);
         self.more.notify_one();
         Ok(())
@@ -55,7 +59,7 @@ impl Queue {
 
     fn try_pop(&self) -> Option<Bytes> {
         let mut waiting = self.lock();
-        let frame = waiting.frames.pop_front()?;
+        let (_, frame) = waiting.frames.pop_first()?;
         waiting.bytes = waiting.bytes.saturating_sub(frame.len() + OVERHEAD);
         Some(frame)
     }
@@ -67,5 +71,21 @@ impl Queue {
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lower_ranks_leave_first_and_equal_ones_in_their_order() {
+        let queue = Queue::new(Party::new(1), 1 << 10);
+        for (rank, frame) in [(2, "c"), (1, "a"), (2, "d"), (1, "b")] {
+            queue.push(rank, frame.into()).unwrap();
+        }
+        let out: Vec<_> = std::iter::from_fn(|| queue.try_pop()).collect();
+        assert_eq!(out, ["a", "b", "c", "d"]);
+        assert_eq!(queue.len(), 0);
     }
 }

@@ -17,7 +17,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_journal::JournalError;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::time::Instant as Clock;
+use tokio::time::{Instant as Clock, MissedTickBehavior};
 
 pub mod frames;
 pub mod network;
@@ -31,11 +31,11 @@ pub mod network;
 )]
 mod tests;
 
-use self::network::{Ends, Incoming, Outbox};
+use self::network::{Ends, Incoming, Letter, Outbox};
 use crate::archive::Archive;
 use crate::execution::{SlotValues, Told};
 use crate::journal::{FolderError, JournalFolder, JournaledValidator};
-use prefinal_engine::{Engine, Work};
+use prefinal_engine::{Engine, IdleMeter, Work};
 use prefinal_lab::cache::ResultCache;
 use prefinal_registry::NamedEngine;
 use prefinal_registry::NamedScheme;
@@ -109,6 +109,9 @@ pub struct Seat<S: NamedScheme, E: Engine, A: ChainApplication> {
     pub submitted: UnboundedReceiver<Vec<u8>>,
 }
 
+/// Bytes a second that a party's interface to the network sends at most: a gigabit.
+const INTERFACE: u64 = 125_000_000;
+
 struct Task<S: NamedScheme, E: Engine, A: ChainApplication> {
     shared: Arc<PartyContext<S, A>>,
     identity: Arc<Identity>,
@@ -153,6 +156,9 @@ impl<S: NamedScheme, E: Engine, A: ChainApplication> Task<S, E, A> {
         mut submitted: UnboundedReceiver<Vec<u8>>,
     ) -> Result<(), FolderError> {
         self.take(Input::Start)?;
+        let mut meter = IdleMeter::new(INTERFACE);
+        let mut samples = tokio::time::interval(IdleMeter::SAMPLE);
+        samples.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let deadline = self.deadline();
             tokio::select! {
@@ -163,6 +169,11 @@ impl<S: NamedScheme, E: Engine, A: ChainApplication> Task<S, E, A> {
                 Some(verdict) = done.recv() => self.take(Input::Checked(verdict))?,
                 Some(transaction) = submitted.recv() => self.take(Input::Submit(transaction))?,
                 () = tokio::time::sleep_until(deadline) => self.take(Input::Tick)?,
+                _ = samples.tick(), if E::BEGINS_WHEN_IDLE => {
+                    if meter.sample(self.outbox.links().datagrams()) {
+                        self.take(Input::Idle)?;
+                    }
+                }
             }
         }
     }
@@ -207,10 +218,16 @@ impl<S: NamedScheme, E: Engine, A: ChainApplication> Task<S, E, A> {
 
     /// In order; what is sent leaves at the end of the step, behind every record of it.
     fn carry_out(&mut self) -> Result<(), FolderError> {
+        let rank = |message: &Message<S, E::Message, A::Channels>| match message {
+            Message::Engine(_, message) => E::rank(message),
+            _ => 0,
+        };
         let mut letters = Vec::new();
         while let Some(effect) = self.validator.poll().map_err(|error| self.failed(error))? {
             match effect {
-                Effect::Send { to, message } => letters.push((to, message)),
+                Effect::Send { to, message } => {
+                    letters.push(Letter { to, rank: rank(&message), message });
+                }
                 Effect::Run(job) => self.start(job),
                 Effect::Tell(event) => {
                     self.keep(&event)?;

@@ -5,8 +5,8 @@
 //! | beacon    | partials beside votes, values that somebody missed              | yes         |
 //! | consensus | proposals, votes, key generation in blocks, answers to laggards | no          |
 //!
-//! A frame is what one step sends to one peer on one stream, encoded once for all recipients. What the links
-//! promise, and what strangers and liars get, says `prefinal_net`. A frame that no party of this version sends
+//! A frame is what one step sends to one peer on one stream with one rank ([`Engine::rank`](prefinal_engine::Engine)),
+//! encoded once for all recipients. What the links promise, and what strangers and liars get, says `prefinal_net`. A frame that no party of this version sends
 //! ends the connection with its reason, and the peer has to wait.
 //!
 //! In a devnet a frame is handed to the links when half of the round trip between the two regions is over.
@@ -135,13 +135,24 @@ pub struct Outbox {
 struct Late {
     /// By party.
     delays: Vec<Duration>,
-    letters: UnboundedSender<Letter>,
+    frames: UnboundedSender<(Clock, Addressed)>,
 }
 
-struct Letter {
-    at: Clock,
+/// A message that one step sends.
+pub struct Letter<T> {
+    /// One party, or all others.
+    pub to: Recipient<Party>,
+    /// Its place in the queues of its stream: lower ones leave first.
+    pub rank: u64,
+    /// What is sent.
+    pub message: T,
+}
+
+/// A frame and where it goes.
+struct Addressed {
     to: Party,
     stream: StreamId,
+    rank: u64,
     frame: Bytes,
 }
 
@@ -256,9 +267,9 @@ impl Outbox {
     /// Lets frames travel for so long, by party.
     fn delay(&mut self, delays: Vec<Duration>) {
         if delays.iter().any(|delay| !delay.is_zero()) {
-            let (letters, waiting) = unbounded_channel();
+            let (frames, waiting) = unbounded_channel();
             tokio::spawn(post(self.links.clone(), waiting));
-            self.late = Some(Late { delays, letters });
+            self.late = Some(Late { delays, frames });
         }
     }
 
@@ -267,54 +278,70 @@ impl Outbox {
         &self.links
     }
 
-    /// Sends what one step had to send: one frame for everybody on each stream, and one for each who gets more
-    /// than that.
-    pub fn deliver<T: WireMessage>(&self, letters: &[(Recipient<Party>, T)]) {
+    /// Sends what one step had to send: one frame for everybody on each stream and of each rank, and one for each who
+    /// gets more than that.
+    pub fn deliver<T: WireMessage>(&self, letters: &[Letter<T>]) {
         for stream in [BEACON, CONSENSUS] {
-            let letters: Vec<_> =
-                letters.iter().filter(|(_, message)| message.stream() == stream).collect();
-            if !letters.is_empty() {
-                self.deliver_on(stream, &letters);
+            let on_stream = letters.iter().filter(|letter| letter.message.stream() == stream);
+            let mut ranks: BTreeMap<u64, Vec<_>> = BTreeMap::new();
+            for letter in on_stream {
+                ranks.entry(letter.rank).or_default().push(letter);
+            }
+            for (rank, letters) in ranks {
+                self.deliver_together(stream, rank, &letters);
             }
         }
     }
 
-    fn deliver_on<T: WireMessage>(&self, stream: StreamId, letters: &[&(Recipient<Party>, T)]) {
+    fn deliver_together<T: WireMessage>(
+        &self,
+        stream: StreamId,
+        rank: u64,
+        letters: &[&Letter<T>],
+    ) {
         let frame = |is_for: &dyn Fn(&Recipient<Party>) -> bool| {
-            let of = letters.iter().filter(|(to, _)| is_for(to)).map(|(_, message)| message);
-            encode(&of.collect::<Vec<_>>())
+            let of = letters.iter().filter(|letter| is_for(&letter.to));
+            encode(&of.map(|letter| &letter.message).collect::<Vec<_>>())
         };
         let broadcast = frame(&|to| *to == Recipient::All);
-        let one_by_one = letters.iter().any(|(to, _)| *to != Recipient::All);
+        let one_by_one = letters.iter().any(|letter| letter.to != Recipient::All);
         if let (false, None, Some(broadcast)) = (one_by_one, &self.late, &broadcast) {
-            return refused(self.links.send(Recipient::All, stream, broadcast));
+            return refused(self.links.send_ranked(Recipient::All, stream, rank, broadcast));
         }
         for to in (0..).map(Party::new).take(self.parties).filter(|to| *to != self.me) {
             let own = Recipient::One(to);
-            let frame = if letters.iter().any(|(to, _)| *to == own) {
+            let frame = if letters.iter().any(|letter| letter.to == own) {
                 frame(&|to| *to == own || *to == Recipient::All)
             } else {
                 broadcast.clone()
             };
             let Some(frame) = frame else { continue };
+            let addressed = Addressed { to, stream, rank, frame };
             match &self.late {
-                None => refused(self.links.send(own, stream, &frame)),
-                Some(late) => late.send(to, stream, frame),
+                None => addressed.send(&self.links),
+                Some(late) => late.send(addressed),
             }
         }
     }
 }
 
 impl Late {
-    fn send(&self, to: Party, stream: StreamId, frame: Bytes) {
-        let delay = self.delays.get(to.index()).copied().unwrap_or_default();
+    fn send(&self, addressed: Addressed) {
+        let delay = self.delays.get(addressed.to.index()).copied().unwrap_or_default();
         // The post stops with the runtime only.
-        drop(self.letters.send(Letter { at: Clock::now() + delay, to, stream, frame }));
+        drop(self.frames.send((Clock::now() + delay, addressed)));
     }
 }
 
-/// Hands letters to the links when they are due. A delay is that of a pair, so frames of a pair keep their order.
-async fn post(links: Links, mut letters: UnboundedReceiver<Letter>) {
+impl Addressed {
+    fn send(&self, links: &Links) {
+        let Self { to, stream, rank, frame } = self;
+        refused(links.send_ranked(Recipient::One(*to), *stream, *rank, frame));
+    }
+}
+
+/// Hands frames to the links when they are due. A delay is that of a pair, so frames of a pair keep their order.
+async fn post(links: Links, mut frames: UnboundedReceiver<(Clock, Addressed)>) {
     let (mut on_their_way, mut number) = (BTreeMap::new(), 0_u64);
     loop {
         let next: Option<Clock> = on_their_way.first_key_value().map(|((at, _), _)| *at);
@@ -325,15 +352,15 @@ async fn post(links: Links, mut letters: UnboundedReceiver<Letter>) {
             }
         };
         tokio::select! {
-            letter = letters.recv() => {
-                let Some(letter) = letter else { return };
+            frame = frames.recv() => {
+                let Some((at, addressed)) = frame else { return };
                 number = number.wrapping_add(1);
-                on_their_way.insert((letter.at, number), letter);
+                on_their_way.insert((at, number), addressed);
             }
             () = due => {
                 let later = on_their_way.split_off(&(Clock::now(), u64::MAX));
-                for letter in std::mem::replace(&mut on_their_way, later).into_values() {
-                    refused(links.send(Recipient::One(letter.to), letter.stream, &letter.frame));
+                for addressed in std::mem::replace(&mut on_their_way, later).into_values() {
+                    addressed.send(&links);
                 }
             }
         }

@@ -11,7 +11,7 @@ use prefinal_weighted_rounding::{Ratio, Stake};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
-use super::network::{Ends, Incoming, Outbox, WireMessage, connect_all};
+use super::network::{Ends, Incoming, Letter, Outbox, WireMessage, connect_all};
 
 /// Capital words take the beacon's stream.
 type Text = Vec<u8>;
@@ -36,8 +36,12 @@ fn ends(delay: impl Fn(Party, Party) -> Duration) -> Vec<Ends<Text>> {
     connect_all(&setup, &identities, delay).unwrap()
 }
 
+fn letter(to: Recipient<Party>, words: &[u8]) -> Letter<Text> {
+    Letter { to, rank: 0, message: words.to_vec() }
+}
+
 fn say(from: &Outbox, words: &[u8]) {
-    from.deliver(&[(Recipient::All, words.to_vec())]);
+    from.deliver(&[letter(Recipient::All, words)]);
 }
 
 async fn heard(inbox: &mut Receiver<Incoming<Text>>) -> (Party, Vec<Text>) {
@@ -53,8 +57,8 @@ async fn in_order(mut ends: Vec<Ends<Text>>) {
         (0..20).for_each(|number| say(outbox, &[party, number]));
     }
     ends[1].0.deliver(&[
-        (Recipient::One(Party::new(3)), b"to you".to_vec()),
-        (Recipient::All, b"to all".to_vec()),
+        letter(Recipient::One(Party::new(3)), b"to you"),
+        letter(Recipient::All, b"to all"),
     ]);
     for (me, (_, inbox)) in (0_u32..).zip(&mut ends) {
         let mut from: Vec<Vec<Vec<Text>>> = vec![Vec::new(); 4];
@@ -96,7 +100,7 @@ async fn frames_that_travel_arrive_in_order_and_not_before_their_time() {
 async fn each_kind_of_message_takes_its_stream() {
     let mut ends = ends(|_, _| Duration::ZERO);
     let letters = [b"block".to_vec(), b"PARTIAL".to_vec(), b"vote".to_vec()];
-    ends[0].0.deliver(&letters.map(|word| (Recipient::All, word)));
+    ends[0].0.deliver(&letters.map(|word| letter(Recipient::All, &word)));
     let mut frames = Vec::new();
     for _ in 0..2 {
         match timeout(SOON, ends[1].1.recv()).await.unwrap().unwrap() {
@@ -151,6 +155,16 @@ async fn heard_or_dropped(inbox: &mut Receiver<Incoming<Text>>) -> Option<Party>
 }
 
 #[tokio::test]
+async fn each_rank_has_a_frame_and_the_lowest_leaves_first() {
+    let mut ends = ends(|_, _| Duration::ZERO);
+    let ranked = |rank, words| Letter { rank, ..letter(Recipient::All, words) };
+    ends[0].0.deliver(&[ranked(2, b"c"), ranked(1, b"a"), ranked(2, b"d"), ranked(1, b"b")]);
+    for expected in [[b"a", b"b"], [b"c", b"d"]] {
+        assert_eq!(heard(&mut ends[1].1).await.1, expected);
+    }
+}
+
+#[tokio::test]
 async fn a_peer_that_does_not_read_gets_less_and_holds_nobody_up() {
     // More than what fits into the queue here, the room there, and what is on its way.
     const FRAMES: u32 = 500;
@@ -158,11 +172,11 @@ async fn a_peer_that_does_not_read_gets_less_and_holds_nobody_up() {
     let word = vec![7; 1 << 20];
     for number in 0..FRAMES {
         let words = [number.to_be_bytes().as_slice(), &word].concat();
-        ends[0].0.deliver(&[(Recipient::One(Party::new(1)), words)]);
+        ends[0].0.deliver(&[letter(Recipient::One(Party::new(1)), &words)]);
         tokio::task::yield_now().await;
     }
     // Party 2 is served all the same.
-    ends[0].0.deliver(&[(Recipient::One(Party::new(2)), b"hello".to_vec())]);
+    ends[0].0.deliver(&[letter(Recipient::One(Party::new(2)), b"hello")]);
     assert_eq!(heard(&mut ends[2].1).await.1, [b"hello".to_vec()]);
     let refused = ends[0].0.links().status()[&Party::new(1)].refused;
     assert!(refused > 0, "a queue without bound");

@@ -68,6 +68,22 @@ fn without_room_a_party_begins_nothing_and_takes_part_in_what_others_need() {
     assert_eq!(net.batches(), 2);
 }
 
+/// The first stage begins in any case, and its batch is not delivered.
+#[test]
+fn an_idle_network_begins_a_stage_for_transactions_that_wait() {
+    let delivered = Config { idleness: Idleness::Delivered, ..config(0) };
+    let mut net = Net::of_one(delivered);
+    assert_eq!(net.batches(), 1);
+    net.give(0, Input::Idle);
+    assert_eq!(net.batches(), 1, "nothing waits");
+    net.give(0, Input::Submit(Transaction::new([7])));
+    assert_eq!(net.batches(), 1, "the network may be busy");
+    net.give(0, Input::Idle);
+    assert_eq!(net.batches(), 2);
+    net.give(0, Input::Idle);
+    assert_eq!(net.batches(), 2, "it is on its way");
+}
+
 #[test]
 fn no_room_is_larger_than_what_votes_are_taken_of() {
     let mut net = Net::of_one(Config { max_stages: 3, ..config(0) });

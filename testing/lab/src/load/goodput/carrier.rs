@@ -47,18 +47,12 @@ pub(super) enum Phase {
 
 /// An engine that can be under load.
 pub(super) trait Carrier: ReadableEngine {
-    /// Whether its driver tells it when the network is idle, and what the memory holds.
-    const TAKES_RESOURCES: bool;
-
     /// The members with their keys, if the engine has any.
     fn members(_replicas: u32, _seed: u64) -> Result<Vec<Member>, Failure> {
         Ok(Vec::new())
     }
 
     fn seat(seating: &Seating, me: Party) -> Result<Self, Failure>;
-
-    /// The network has room for more.
-    fn idle(&mut self, _now: Instant) {}
 
     /// The memory has room for so many stages.
     fn room(&mut self, _now: Instant, _stages: u64) {}
@@ -67,7 +61,9 @@ pub(super) trait Carrier: ReadableEngine {
     fn bundles(message: &Self::Message) -> Option<usize>;
 
     /// The message's place in the queue of its connection.
-    fn rank(message: &Self::Message) -> u64;
+    fn place(message: &Self::Message) -> u64 {
+        Self::rank(message)
+    }
 
     /// What taking this message in occupies the machine itself.
     fn counting(costs: &Costs, message: &Self::Message) -> Duration;
@@ -76,8 +72,6 @@ pub(super) trait Carrier: ReadableEngine {
 }
 
 impl Carrier for Dispel {
-    const TAKES_RESOURCES: bool = true;
-
     fn seat(seating: &Seating, me: Party) -> Result<Self, Failure> {
         let stakes = (0..seating.replicas).map(|_| Stake::new(1)).collect();
         let config = prefinal_dispel::Config {
@@ -92,10 +86,6 @@ impl Carrier for Dispel {
         Self::new(config, Vec::new()).map_err(Failure::bad_input)
     }
 
-    fn idle(&mut self, now: Instant) {
-        Machine::handle(self, now, prefinal_dispel::Input::Idle);
-    }
-
     fn room(&mut self, now: Instant, stages: u64) {
         Machine::handle(self, now, prefinal_dispel::Input::Room(stages));
     }
@@ -104,16 +94,6 @@ impl Carrier for Dispel {
         use prefinal_dispel::Message::{Answer, Batch};
         let (Batch { batch, .. } | Answer { batch, .. }) = message else { return Some(0) };
         Some(batch.transactions.len())
-    }
-
-    /// Votes of a stage before batches of it, and both before those of later stages.
-    fn rank(message: &prefinal_dispel::Message) -> u64 {
-        use prefinal_dispel::Message::{Answer, Batch, Decided, Request, Status, Votes};
-        match message {
-            Votes { stage, .. } | Decided { stage, .. } | Request { stage, .. } => stage.get() * 2,
-            Batch { stage, .. } | Answer { stage, .. } => stage.get() * 2 + 1,
-            Status { .. } => 0,
-        }
     }
 
     fn counting(costs: &Costs, message: &prefinal_dispel::Message) -> Duration {
@@ -146,8 +126,6 @@ impl Carrier for Dispel {
 }
 
 impl Carrier for Jolteon {
-    const TAKES_RESOURCES: bool = false;
-
     fn members(replicas: u32, seed: u64) -> Result<Vec<Member>, Failure> {
         super::super::members(replicas, seed)
     }
@@ -178,7 +156,7 @@ impl Carrier for Jolteon {
     }
 
     /// What carries no payload leaves before blocks.
-    fn rank(message: &prefinal_jolteon::Message) -> u64 {
+    fn place(message: &prefinal_jolteon::Message) -> u64 {
         u64::from(Self::bundles(message).is_some_and(|bundles| bundles > 0))
     }
 

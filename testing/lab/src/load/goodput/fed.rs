@@ -252,7 +252,7 @@ impl<E: Carrier> Fed<E> {
             let shares = std::iter::repeat_with(|| Effect::Work(bundles));
             self.effects.extend(shares.take(self.means.workers));
         }
-        if E::TAKES_RESOURCES && self.means.workers > 0 {
+        if self.means.workers > 0 {
             let held = u64::try_from(self.blocks.len()).unwrap_or(u64::MAX);
             self.engine.room(self.now, self.means.stages.saturating_sub(held));
         }

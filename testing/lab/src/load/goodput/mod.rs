@@ -19,13 +19,14 @@ mod carrier;
 mod fed;
 mod price;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use prefinal_crypto_core::access::Party;
 use prefinal_dispel::Dispel;
+use prefinal_engine::IdleMeter;
 use prefinal_jolteon::Jolteon;
 use prefinal_protocol::{Instant, Recipient};
 use prefinal_sim::{Host, Interface, Network, Rate, Seat, Setup, Simulation, Step};
@@ -38,12 +39,6 @@ use crate::dealt::AROUND;
 use crate::failure::Failure;
 use crate::waits::Waits;
 
-/// Time between two looks at the interfaces.
-const SAMPLE: Duration = Duration::from_millis(2);
-/// Samples that must be idle.
-const SAMPLES: usize = 3;
-/// Percent of an interface's rate below which it is idle.
-const IDLE_PERCENT: u64 = 5;
 /// Cores that do not work on blocks: the engine's, and one that reads.
 const OTHER_CORES: u32 = 2;
 
@@ -260,28 +255,19 @@ impl Goodput {
         simulation: &mut Simulation<GoodputHost<'_, E>>,
     ) -> Result<(), Failure> {
         let end = Instant::at(self.warm_up + self.counted);
-        if !E::TAKES_RESOURCES {
+        if !E::BEGINS_WHEN_IDLE {
             simulation.run(end);
             return Ok(());
         }
         let rate = self.machines.interface.get();
-        let samples = u32::try_from(SAMPLES).unwrap_or(u32::MAX);
-        let span = u64::try_from((SAMPLE * samples).as_micros()).unwrap_or(u64::MAX);
-        let most = rate.saturating_mul(span) / 1_000_000 * IDLE_PERCENT / 100;
-        let mut samples: BTreeMap<Seat, VecDeque<u64>> = BTreeMap::new();
+        let seats = (0..self.replicas.get()).map(Seat::new);
+        let mut meters: Vec<_> = seats.map(|seat| (seat, IdleMeter::new(rate))).collect();
         while simulation.now() < end {
-            let now = simulation.now() + SAMPLE;
+            let now = simulation.now() + IdleMeter::SAMPLE;
             simulation.run(now.min(end));
-            for seat in (0..self.replicas.get()).map(Seat::new) {
-                let sent = simulation.traffic(seat).sent;
-                let last = samples.entry(seat).or_default();
-                last.push_back(sent);
-                if last.len() <= SAMPLES {
-                    continue;
-                }
-                let first = last.pop_front().unwrap_or(sent);
-                if sent.saturating_sub(first) < most {
-                    simulation.input(seat, now, Input::Idle).map_err(Failure::bad_input)?;
+            for (seat, meter) in &mut meters {
+                if meter.sample(simulation.traffic(*seat).sent) {
+                    simulation.input(*seat, now, Input::Idle).map_err(Failure::bad_input)?;
                 }
             }
         }
@@ -406,7 +392,11 @@ impl<E: Carrier> GoodputHost<'_, E> {
         }
         if now >= self.from && !since.is_empty() {
             self.tally.waits.extend(since.iter().map(|at| now.since(*at)));
-            self.tally.spans.entry(seat).or_insert_with(|| Span::from(now)).extend(now, since.len());
+            self.tally
+                .spans
+                .entry(seat)
+                .or_insert_with(|| Span::from(now))
+                .extend(now, since.len());
         }
     }
 
@@ -456,7 +446,7 @@ impl<E: Carrier> Host for GoodputHost<'_, E> {
     }
 
     fn rank(&mut self, message: &Self::Message) -> u64 {
-        E::rank(message)
+        E::place(message)
     }
 
     fn received(&mut self, _: Seat, from: Seat, message: &Self::Message) -> Input<E> {
