@@ -35,6 +35,8 @@ pub(super) fn routes() -> Router<Arc<Board>> {
 }
 
 struct Follower {
+    /// The last slot that it heard of before. Parties that were killed may show such a slot again.
+    after: u64,
     past: VecDeque<Notification>,
     live: Receiver<Notification>,
     _seat: Seat,
@@ -50,18 +52,23 @@ async fn events(
         return ([(RETRY_AFTER, "15")], refusal).into_response();
     };
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    let (past, live) = board.follow(last.unwrap_or(0));
-    let follower = Follower { past, live, _seat: seat };
+    let after = last.unwrap_or(0);
+    let (past, live) = board.follow(after);
+    let follower = Follower { after, past, live, _seat: seat };
     let silence = KeepAlive::new().interval(SILENCE);
     Sse::new(stream::unfold(follower, next)).keep_alive(silence).into_response()
 }
 
 async fn next(mut follower: Follower) -> Option<(Result<Event, Infallible>, Follower)> {
-    let told = match follower.past.pop_front() {
-        Some(told) => told,
-        None => follower.live.recv().await.ok()?,
-    };
-    Some((Ok(event(&told)), follower))
+    loop {
+        let told = match follower.past.pop_front() {
+            Some(told) => told,
+            None => follower.live.recv().await.ok()?,
+        };
+        if told.slot.is_none_or(|slot| slot > follower.after) {
+            return Some((Ok(event(&told)), follower));
+        }
+    }
 }
 
 fn event(told: &Notification) -> Event {

@@ -13,25 +13,32 @@ fn arguments<'a>(engine: &'a str, journal: &'a Path) -> [&'a str; 4] {
     ["--engine", engine, "--journal", journal.to_str().unwrap()]
 }
 
-/// The chain, and the next three rounds as they are served.
-fn watch(devnet: &Devnet) -> (Value, Vec<(u64, Value)>) {
-    let mut follower = Follower::new(devnet.address, None);
+/// The chain, and the next three rounds behind this slot as they are served. Says the last one's slot too.
+fn watch(devnet: &Devnet, after: Option<u64>) -> (Value, u64, Vec<(u64, Value)>) {
+    let mut slot = after.unwrap_or(0);
+    let after = after.map(|slot| slot.to_string());
+    let mut follower = Follower::new(devnet.address, after.as_deref());
     let (kind, info) = follower.next().unwrap();
     assert_eq!(kind, "info");
     let next = |_| {
-        let round = follower.value()["round"].as_u64().unwrap();
+        let value = follower.value();
+        slot = value["slot"].as_u64().unwrap();
+        let round = value["round"].as_u64().unwrap();
         (round, json(devnet.address, &format!("/public/{round}")))
     };
-    (info, (0..3).map(next).collect())
+    let rounds = (0..3).map(next).collect();
+    (info, slot, rounds)
 }
 
 fn goes_on(engine: &str) {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("journals");
+    let mut heard = None;
     let lives = [(); 3].map(|()| {
         // Killed when it goes out of scope.
         let devnet = Devnet::start(&arguments(engine, &journal));
-        let (info, mut rounds) = watch(&devnet);
+        let (info, slot, mut rounds) = watch(&devnet, heard);
+        heard = Some(slot);
         // All that was served before is served again.
         let last = rounds.last().unwrap().0;
         let first = rounds[0].0;
@@ -70,7 +77,7 @@ fn a_served_malachite_chain_goes_on_with_its_old_rounds() {
 fn a_chain_goes_on_as_it_began_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("journals");
-    drop(watch(&Devnet::start(&arguments("jolteon", &journal))));
+    drop(watch(&Devnet::start(&arguments("jolteon", &journal)), None));
     let stakes = folder.path().join("stakes.csv");
     std::fs::write(&stakes, "stake\n310\n240\n150\n110\n90\n60\n40\n").unwrap();
     let refused = |more: &[&str]| {

@@ -130,7 +130,8 @@ pub(super) struct GoodputOptions {
     #[arg(long, value_name = "PERCENT,…", requires = "load", value_delimiter = ',',
         default_values_t = [2, 10, 25, 50, 75, 90, 100, 120])]
     offered: Vec<u64>,
-    /// Least time between two messages of votes of one replica, in milliseconds [default: 2, or 1 for 16 replicas]
+    /// Least time between two messages of votes of one replica, in milliseconds [default: 2, or 1 for 16 replicas; 50
+    /// with payments]
     #[arg(long, value_name = "MS", requires = "load")]
     gather: Option<u64>,
     /// When one replica fails and when the rest of its region, in virtual seconds
@@ -180,7 +181,10 @@ impl GoodputOptions {
     }
 
     fn gather(&self, replicas: NonZeroU32) -> Duration {
-        let usual = u64::from(replicas.get() / 16).max(2);
+        let usual = match self.experiment {
+            ExperimentName::Payments => 50,
+            _ => u64::from(replicas.get() / 16).max(2),
+        };
         Duration::from_millis(self.gather.unwrap_or(usual))
     }
 
