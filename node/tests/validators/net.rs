@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use crate::relay::{self, Weather};
 
 /// How long something may take that takes seconds on an idle machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(480);
 
 /// The command under test; `PREFINAL_COMMAND` names another build of it, such as one for release.
 pub(crate) fn prefinal() -> Command {
