@@ -1,7 +1,7 @@
 //! Errors of a light client.
 use prefinal_light::{
     AccountClaimError, AccountError, BeaconError, BlockError, EndingError, LightProofError,
-    LightWireError, MembersError, TrustError,
+    LightWireError, MembersError, TrustError, VufKeysError, VufValueError,
 };
 
 use crate::detail::{Coded, Detail};
@@ -46,7 +46,34 @@ impl Coded for EndingError {
         match self {
             Self::Block(error) => error.detail(),
             Self::First { first, slot } => plain.need(&slot.get()).got(&first.get()),
+            Self::Handover(error) => error.detail(),
             Self::Members(error) => error.detail(),
+            _ => plain,
+        }
+    }
+}
+
+impl Coded for VufKeysError {
+    fn detail(&self) -> Detail {
+        match self {
+            Self::Weights(error) => error.detail(),
+            Self::Threshold(error) => error.detail(),
+            Self::Committee(error) => error.detail(),
+            Self::Blinded { party, error } => error.detail().party(*party),
+            Self::SharedBlinding(error) => error.detail(),
+            Self::Insert(error) => error.detail(),
+            _ => Detail::of(self.code()),
+        }
+    }
+}
+
+impl Coded for VufValueError {
+    fn detail(&self) -> Detail {
+        let plain = Detail::of(self.code());
+        match self {
+            Self::Epoch { here, got } => plain.need(&here.get()).got(&got.get()),
+            Self::BeforeEpoch { first, got } => plain.need(&first.get()).got(&got.get()),
+            Self::Partials(error) => error.detail(),
             _ => plain,
         }
     }

@@ -78,7 +78,7 @@ mod _core {
     #[pymodule_export]
     use crate::draw::{Draw, Draws};
     #[pymodule_export]
-    use crate::light::{LightClient, LightKey, VerifiedBlock};
+    use crate::light::{LightClient, LightKey, LightVuf, VerifiedBlock};
     #[pymodule_export]
     use crate::many::{aggregate, verify_aggregate, verify_batch, verify_multi};
     #[pymodule_export]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use prefinal_crypto_core::bls::min_sig;
 use prefinal_light::{
     Account, AccountId, Claim, EpochEnding, KeyProof, KeyVerifier, LightObject, MemberList,
-    StakeProof, StakeVerifier, StateKey,
+    StakeProof, StakeVerifier, StateKey, VufFollower, VufHandover, VufKeys, VufProof, VufVerifier,
 };
 use prefinal_protocol::ChainId;
 use pyo3::prelude::*;
@@ -113,6 +113,82 @@ impl LightKey {
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let fields = [PyBytes::new(py, &self.1), PyBytes::new(py, &self.2.to_bytes())];
         Ok((py.get_type::<Self>().into_any(), PyTuple::new(py, fields)?))
+    }
+}
+
+/// Trusts one epoch of a weighted VUF, by the 32 bytes of its pin, and each epoch that its committee hands over to.
+#[pyclass(module = "prefinal")]
+pub(crate) struct LightVuf {
+    follower: VufFollower,
+    verifier: Option<VufVerifier>,
+}
+
+#[pymethods]
+impl LightVuf {
+    /// Trusts the epoch with this pin. Epoch and members may come from anybody. A hash to the curve and two pairings
+    /// for each member.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        pin: &Bound<'_, PyAny>,
+        epoch: &Bound<'_, PyAny>,
+        members: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let (pin, epoch) = (array(pin, "pin")?, read(epoch)?);
+        let members: MemberList = read(members)?;
+        let started = py.detach(|| VufFollower::new(&pin, &epoch, &members));
+        let follower = started.map_err(|error| refused(&error))?;
+        Ok(Self { follower, verifier: None })
+    }
+
+    /// The epoch that it has come to.
+    #[getter]
+    fn epoch(&self) -> u64 {
+        self.follower.epoch().waypoint.epoch.epoch.get()
+    }
+
+    /// The pin of this epoch, from which one can begin later.
+    #[getter]
+    fn pin<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.follower.epoch().id())
+    }
+
+    /// Goes on to the next epoch, whose keys are others. Raises unless a quorum of this epoch's stake has signed it;
+    /// nothing changes then. Two pairings, and two for each new member.
+    fn advance(&mut self, py: Python<'_>, handover: &Bound<'_, PyAny>) -> PyResult<()> {
+        let handover: VufHandover = read(handover)?;
+        let advanced = py.detach(|| self.follower.advance(&handover));
+        advanced.map_err(|error| refused(&error))?;
+        self.verifier = None;
+        Ok(())
+    }
+
+    /// Takes the keys of this epoch; later again, with those of parties that were late. Raises unless the epoch's key
+    /// is theirs, and each blinded key its party's; nothing changes then. A pairing for each blinded key.
+    fn admit(&mut self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
+        let keys: VufKeys = read(keys)?;
+        let verifier = py.detach(|| VufVerifier::new(&self.follower.epoch(), &keys));
+        self.verifier = Some(verifier.map_err(|error| refused(&error))?);
+        Ok(())
+    }
+
+    /// The slot of a proof, and the 32 bytes of its value. Raises if anything of it is wrong. Two pairings for each
+    /// partial.
+    fn verify<'py>(
+        &self,
+        py: Python<'py>,
+        proof: &Bound<'_, PyAny>,
+    ) -> PyResult<(u64, Bound<'py, PyBytes>)> {
+        let proof: VufProof = read(proof)?;
+        let Some(verifier) = &self.verifier else {
+            return Err(argument("no keys of this epoch: call admit first", None));
+        };
+        let output = py.detach(|| verifier.verify(&proof)).map_err(|error| refused(&error))?;
+        Ok((proof.slot.get(), PyBytes::new(py, &output.randomness())))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<LightVuf in epoch {}>", self.epoch())
     }
 }
 

@@ -37,6 +37,9 @@ pub enum MembersError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
+    /// The epoch is another one than that which is pinned.
+    #[error("this is not the epoch that is pinned")]
+    Pin,
     /// These members are not the committee that the waypoint names. Ask somebody else for them.
     #[error("the members are not the committee of the waypoint")]
     Members,
@@ -95,6 +98,9 @@ pub enum EndingError {
     /// The certified state does not announce this committee with this first slot.
     #[error("the certified state does not announce this epoch: {0}")]
     Row(#[from] ProofError),
+    /// No quorum of the epoch has signed the next key with this committee and first slot.
+    #[error("the next key is not signed by this epoch's committee: {0}")]
+    Handover(#[from] CertificateError),
     /// The change does not make a committee of this one.
     #[error(transparent)]
     Members(#[from] MembersError),
@@ -209,6 +215,7 @@ impl TrustError {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
+            Self::Pin => "other-key",
             Self::Members => "other-committee",
             Self::Committee(error) => error.code(),
         }
@@ -237,6 +244,7 @@ impl EndingError {
             Self::First { .. } => "epoch-too-early",
             Self::LastEpoch(_) => "epoch-order",
             Self::Row(error) => error.code(),
+            Self::Handover(error) => error.code(),
             Self::Members(error) => error.code(),
         }
     }

@@ -77,6 +77,7 @@
 //! | [`Waypoint`] | 80 | multi-signature in exact stake | [`StakeVerifier::advance`], one [`EpochEnding`] each |
 //! | key of certificates | 96 | threshold signature of 48 bytes ([`KeyVerifier`]) | nothing: the key is handed over |
 //! | key of a beacon | 96 | the value's own signature ([`BeaconVerifier`]) | nothing: the key is handed over |
+//! | epoch of a weighted VUF ([`vuf`]) | 32 | the partials of a slot ([`VufVerifier`]) | [`VufFollower::advance`], one [`VufHandover`] each |
 //!
 //! **What is certified.** A certificate says that the value of a slot leaves a state and receipts with these
 //! [`Roots`]. So it is also one of the value, which is the block's hash. Under the roots [`VerifiedBlock`]
@@ -105,6 +106,7 @@ mod error;
 mod members;
 mod proof;
 pub mod verifier;
+pub mod vuf;
 pub mod wire;
 
 pub use prefinal_contract::Binding;
@@ -122,4 +124,8 @@ pub use crate::error::{
 pub use crate::members::{Member, MemberChange, MemberChanges, MemberList};
 pub use crate::proof::{KeyProof, StakeProof};
 pub use crate::verifier::{BeaconVerifier, KeyVerifier, StakeVerifier};
+pub use crate::vuf::{
+    VufEpoch, VufFollower, VufHandover, VufKeys, VufKeysError, VufPath, VufPathKeys, VufProof,
+    VufValueError, VufVerifier,
+};
 pub use crate::wire::LightObject;

@@ -15,14 +15,14 @@
 use prefinal_contract::Binding;
 use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::bls::min_sig::{PublicKey, Signature};
-use prefinal_crypto_core::certificate::Certificate;
+use prefinal_crypto_core::certificate::{Certificate, Electorate};
 use prefinal_crypto_core::drand::{Randomness, RoundNumber, Scheme};
 use prefinal_protocol::{ChainId, EpochId, Slot};
 
 use crate::block::{CertifiedBlock, Claim, VerifiedBlock};
 use crate::epoch::{EpochEnding, EpochRow, Waypoint};
 use crate::error::{BeaconError, BlockError, EndingError, LightProofError, TrustError};
-use crate::members::{CheckedMembers, MemberList};
+use crate::members::{CheckedMembers, MemberChanges, MemberList};
 use crate::proof::{KeyProof, StakeProof};
 
 /// Trusts one committee, and through the chain of epoch endings each that follows it. Certificates are
@@ -138,13 +138,26 @@ impl StakeVerifier {
         if first <= slot {
             return Err(EndingError::First { first, slot });
         }
-        let next = self.epoch.get().checked_add(1).ok_or(EndingError::LastEpoch(self.epoch))?;
-        let epoch = EpochId::new(next);
-        let candidates = self.members.change(&ending.changes)?;
-        let row = EpochRow { epoch, first, members: candidates.id() };
-        block.verify_row(row.key(), Some(&row.to_row()), &ending.proof)?;
-        *self = Self { chain: self.chain, epoch, first, members: candidates.check()? };
+        *self = self.successor(first, &ending.changes, |_, Waypoint { epoch, .. }| {
+            block.verify_row(epoch.key(), Some(&epoch.to_row()), &ending.proof)?;
+            Ok(())
+        })?;
         Ok(())
+    }
+
+    /// A client in the next epoch, if this committee, as `is_shown` finds, has agreed on it.
+    pub(crate) fn successor(
+        &self,
+        first: Slot,
+        changes: &MemberChanges,
+        is_shown: impl FnOnce(&Electorate<MinSig>, &Waypoint) -> Result<(), EndingError>,
+    ) -> Result<Self, EndingError> {
+        let next = self.epoch.get().checked_add(1).ok_or(EndingError::LastEpoch(self.epoch))?;
+        let (chain, epoch) = (self.chain, EpochId::new(next));
+        let candidates = self.members.change(changes)?;
+        let row = EpochRow { epoch, first, members: candidates.id() };
+        is_shown(&self.members.electorate, &Waypoint { chain, epoch: row })?;
+        Ok(Self { chain, epoch, first, members: candidates.check()? })
     }
 
     /// Verifies that a quorum of this epoch's committee has certified the state that a block leaves.

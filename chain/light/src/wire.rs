@@ -11,12 +11,18 @@
 //! | 3 | [`EpochEnding`] | block ‖ first slot ‖ count ‖ (place ‖ `0` ‖ stake (16), or `1` ‖ member) … ‖ path |
 //! | 4 | [`StakeProof`] | chain (32) ‖ count ‖ ending … ‖ block ‖ count ‖ claim … |
 //! | 5 | [`KeyProof`] | chain (32) ‖ block ‖ count ‖ claim … |
+//! | 6 | [`VufEpoch`] | chain (32) ‖ epoch ‖ first slot ‖ committee (32) ‖ key (32) |
+//! | 7 | [`VufKeys`] | count ‖ weight (4) … ‖ keys ‖ (`0`, or `1` ‖ keys) |
+//! | 8 | [`VufHandover`] | first slot ‖ count ‖ changes as in kind 3 ‖ key (32) ‖ certificate |
+//! | 9 | [`VufProof`] | epoch ‖ slot ‖ path (`0` slow, `1` fast) ‖ count ‖ (party (4) ‖ partial (96)) … |
 //!
 //! | part | bytes |
 //! |---|---|
 //! | block | epoch ‖ slot ‖ value (32) ‖ state's root (32) ‖ receipts' root (32) ‖ certificate |
 //! | certificate | of stake: count ‖ bitmap ‖ signature (48); of a key: signature (48) |
 //! | claim | `0` ‖ row's key (32) ‖ (`0`, or `1` ‖ count ‖ value) ‖ path, or `1` ‖ transaction's hash (32) ‖ count ‖ receipt ‖ position ‖ length ‖ count ‖ hash (32) … |
+//! | keys | threshold (4) ‖ count ‖ public share (96) … ‖ count ‖ (party (4) ‖ blinded key) … |
+//! | blinded key | `π` (48) ‖ proof (80) ‖ count ‖ `ρ` (48) … |
 //! | path | (`0`, `1`, or `2` ‖ key (32) ‖ hash (32)) ‖ count ‖ hash (32) … |
 //!
 //! Numbers of epochs and slots have 8 bytes, counts, places, positions and lengths 4, little-endian, as Borsh has
@@ -31,6 +37,7 @@ use crate::epoch::{EpochEnding, Waypoint};
 use crate::error::LightWireError;
 use crate::members::MemberList;
 use crate::proof::{KeyProof, StakeProof};
+use crate::vuf::{VufEpoch, VufHandover, VufKeys, VufProof};
 
 /// The version of the format. There is only this one.
 pub const VERSION: u8 = 1;
@@ -101,4 +108,20 @@ impl LightObject for StakeProof {
 
 impl LightObject for KeyProof {
     const KIND: u8 = 5;
+}
+
+impl LightObject for VufEpoch {
+    const KIND: u8 = 6;
+}
+
+impl LightObject for VufKeys {
+    const KIND: u8 = 7;
+}
+
+impl LightObject for VufHandover {
+    const KIND: u8 = 8;
+}
+
+impl LightObject for VufProof {
+    const KIND: u8 = 9;
 }

@@ -4,16 +4,21 @@
 //! compare.
 use prefinal_light::{EpochRow, Member, MemberList, Waypoint};
 use prefinal_protocol::Slot;
-use prefinal_validator::setup::Setup;
+use prefinal_validator::setup::{CertificateKey, Setup};
 
 /// The committee of this set-up, with the keys that certify states and the stakes that they count.
 #[must_use]
 pub fn members(setup: &Setup) -> MemberList {
-    let both = setup.certifiers.iter().zip(&setup.members);
-    let member = both.map(|(certifier, member)| Member {
+    members_of(&setup.certifiers, setup.members.iter().map(|member| member.stake.get()))
+}
+
+/// The parties with these keys and stakes, both in the order of their numbers.
+#[must_use]
+pub fn members_of(certifiers: &[CertificateKey], stakes: impl Iterator<Item = u128>) -> MemberList {
+    let member = certifiers.iter().zip(stakes).map(|(certifier, stake)| Member {
         key: *certifier.key.get(),
         possession: certifier.possession,
-        stake: member.stake.get(),
+        stake,
     });
     MemberList { members: member.collect() }
 }

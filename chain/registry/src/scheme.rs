@@ -4,10 +4,13 @@
 //! implementation of [`NamedScheme`], and a line in [`types!`](crate::types).
 use std::fmt;
 
-use ::prefinal_beacon::Reveal;
 pub use ::prefinal_beacon::{Bls, Wvuf};
-use prefinal_crypto_core::context::Context;
-use prefinal_validator::scheme::{KeyedScheme, PerPath};
+use ::prefinal_beacon::{Path, Reveal};
+use prefinal_crypto_core::context::{Context, EpochId};
+use prefinal_crypto_core::curve::G2Affine;
+use prefinal_crypto_core::wvuf::BlindedKey;
+use prefinal_light::{VufKeys, VufPath, VufProof};
+use prefinal_validator::scheme::{AdmittedKeys, KeyedScheme, PerPath};
 
 use crate::chronicle::{Chronicle, Evaluations, Rounds};
 
@@ -63,6 +66,22 @@ pub trait NamedScheme: KeyedScheme {
         committees: &PerPath<Self::Committee>,
         reveals: &[&Reveal<Self>],
     ) -> Chronicle;
+
+    /// The keys with which readers outside verify values of the weighted VUF, and the public key `ĝ^f(0)`; `None` if
+    /// these are no such values.
+    fn vuf_keys(_: &PerPath<Self::Committee>) -> Option<(VufKeys, G2Affine)> {
+        None
+    }
+
+    /// The blinded keys of a party of the weighted VUF that was late.
+    fn vuf_late(_: &AdmittedKeys<Self>) -> Option<PerPath<BlindedKey>> {
+        None
+    }
+
+    /// What shows a value of the weighted VUF in a slot of this epoch.
+    fn vuf_proof(_: EpochId, _: &Reveal<Self>) -> Option<VufProof> {
+        None
+    }
 }
 
 impl NamedScheme for Bls {
@@ -86,5 +105,24 @@ impl NamedScheme for Wvuf {
         reveals: &[&Reveal<Self>],
     ) -> Chronicle {
         Chronicle::Wvuf(Evaluations::new(context, committees, reveals))
+    }
+
+    fn vuf_keys(committees: &PerPath<Self::Committee>) -> Option<(VufKeys, G2Affine)> {
+        let PerPath { slow, fast } = committees;
+        Some((VufKeys::new(slow, fast.as_ref()), slow.group_key()))
+    }
+
+    fn vuf_late(late: &AdmittedKeys<Self>) -> Option<PerPath<BlindedKey>> {
+        let PerPath { slow, fast } = &late.keys;
+        let fast = fast.as_ref().map(|key| key.key().clone());
+        Some(PerPath { slow: slow.key().clone(), fast })
+    }
+
+    fn vuf_proof(epoch: EpochId, reveal: &Reveal<Self>) -> Option<VufProof> {
+        let path = match reveal.path {
+            Path::Slow | Path::Tight => VufPath::Slow,
+            Path::Fast => VufPath::Fast,
+        };
+        Some(VufProof { epoch, slot: reveal.slot, path, partials: reveal.proof.clone() })
     }
 }

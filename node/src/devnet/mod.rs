@@ -55,7 +55,7 @@ use crate::committee::{CommitteeOptions, Parties};
 use crate::execution::{
     ExecuteOptions, ExecutedChain, ExecutorName, NamedExecutor, Site, Told, Workload,
 };
-use crate::http::HttpOptions;
+use crate::http::{HttpOptions, VufBoard};
 use crate::interrupt::Interrupts;
 use crate::journal::{AnyJournal, JournalFolder, Journals};
 use crate::output::{self, Sink};
@@ -147,6 +147,11 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 }
 
 fn run_with<S: NamedScheme, E: NamedEngine>(options: &Options) -> Result<(), Failure> {
+    let is_extended = options.journal.is_some() || options.execute.execute.is_some();
+    if S::NAME == scheme::Name::Wvuf && options.http.http.is_some() && is_extended {
+        let why = "--http with --scheme wvuf: leave out --journal and --execute";
+        return Err(Failure::bad_input(why));
+    }
     let out = options.out.as_deref().map(Sink::open).transpose()?;
     let parties = Parties::of(options.parties, PARTIES);
     let (plan, later, placement) =
@@ -258,12 +263,14 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
     let parties: Vec<Party> = identities.iter().map(|identity| identity.me).collect();
     let journals = shelf.journals(&parties).map_err(Failure::bad_input)?;
     let routes = work.routes();
-    let served = Served::open::<S>(&options.http, &setup, (&shelf, journals.used), routes).await?;
+    let kept = (&shelf, journals.used);
+    let served = Served::open::<S>(&options.http, &setup, &later, kept, routes).await?;
     let Journals { of_parties: journals, used } = journals;
     if let Some(values) = work.values() {
         served.keep_past(&values);
     }
-    let durable = Durable { shelf, journals, used, archive: served.archive() };
+    let (archive, vuf) = (served.archive(), served.vuf());
+    let durable = Durable { shelf, journals, used, archive, vuf };
     let mut ledger = Ledger::new(&setup, options.slots(), &later);
     let committee = Committee { setup, identities, placement, durable, time: served.time() };
     let mut run = start::<S, E, W>(committee, work).await?;
@@ -347,13 +354,14 @@ fn unusable(folder: &std::path::Path, error: &std::io::Error) -> Failure {
     ))
 }
 
-/// What outlives the process.
+/// What outlives the process, and what is served.
 struct Durable {
     shelf: JournalFolder,
     journals: Vec<AnyJournal>,
     /// Whether anything is on record: then the parties go on in later lives.
     used: bool,
     archive: Option<Arc<Archive>>,
+    vuf: Option<Arc<VufBoard>>,
 }
 
 /// A committee at work.
@@ -386,7 +394,7 @@ async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
         delay(placement.as_ref(), from, to)
     })
     .map_err(|error| Failure::bad_input(format_args!("no links on the loopback: {error}")))?;
-    let Durable { shelf, journals, used, archive } = durable;
+    let Durable { shelf, journals, used, archive, vuf } = durable;
     let (events, noticed) = unbounded_channel();
     let (tell, told) = unbounded_channel();
     let jobs = Arc::default();
@@ -396,6 +404,7 @@ async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
         told: tell,
         shelf,
         archive,
+        vuf,
         values: work.values(),
         once: ResultCache::default(),
         dealers: Arc::new(Semaphore::new(cores().saturating_sub(1).max(1))),

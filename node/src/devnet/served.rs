@@ -6,6 +6,7 @@
 //!
 //! [`crate::http`] answers the requests; [`crate::archive`] stores old rounds.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -15,20 +16,20 @@ use tokio::time::Instant as Clock;
 
 use crate::archive::Archive;
 use crate::execution::SlotValues;
-use crate::http::{self, Board, HttpOptions, Server, SlotReport};
+use crate::http::{self, Board, HttpOptions, Server, SlotReport, VufBoard};
 use crate::journal::JournalFolder;
 use crate::party::Time;
 use prefinal_lab::Failure;
 use prefinal_registry::{NamedScheme, scheme};
 use prefinal_validator::Event;
-use prefinal_validator::setup::FIRST;
-use prefinal_validator::setup::Setup;
+use prefinal_validator::setup::{FIRST, Plan, Setup};
 
 /// What is served; nothing, perhaps.
 pub(super) struct Served {
     board: Option<Arc<Board>>,
+    vuf: Option<Arc<VufBoard>>,
     archive: Option<Arc<Archive>>,
-    /// Whether the archive's values are on the board.
+    /// Whether the archive's values are on the board, or the first epoch's pin is printed.
     is_past_told: AtomicBool,
     time: Time,
 }
@@ -38,19 +39,21 @@ impl Served {
     /// parties' journals are.
     ///
     /// # Errors
-    /// If the scheme has no rounds, or address, page or archive are not to be had.
+    /// If address, page or archive are not to be had.
     pub(super) async fn open<S: NamedScheme>(
         options: &HttpOptions,
         setup: &Setup,
+        later: &[Plan],
         (shelf, used): (&JournalFolder, bool),
         routes: Option<Router>,
     ) -> Result<Self, Failure> {
         let Some(address) = options.http else {
-            let time = Time { started: Clock::now(), before: Duration::ZERO };
-            return Ok(Self { board: None, archive: None, is_past_told: false.into(), time });
+            return Ok(Self::nothing(Time { started: Clock::now(), before: Duration::ZERO }));
         };
-        if S::NAME != scheme::Name::Bls {
-            return Err(Failure::bad_input("--http serves values of --scheme bls"));
+        if S::NAME == scheme::Name::Wvuf {
+            let board = VufBoard::new(setup, later);
+            let board = board.ok_or_else(|| Failure::bad_input("a committee without stake"))?;
+            return Self::open_vuf(options, address, Arc::new(board)).await;
         }
         let page = options.files();
         let archive = shelf.archive(used, http::genesis().0).map_err(Failure::bad_input)?;
@@ -72,7 +75,26 @@ impl Served {
         );
         tokio::spawn(server.run());
         let archive = archive.map(Arc::new);
-        Ok(Self { board: Some(board), archive, is_past_told: false.into(), time })
+        Ok(Self { board: Some(board), archive, ..Self::nothing(time) })
+    }
+
+    /// Serves values of the weighted VUF, each with the partials that show it.
+    async fn open_vuf(
+        options: &HttpOptions,
+        address: SocketAddr,
+        board: Arc<VufBoard>,
+    ) -> Result<Self, Failure> {
+        let (page, shown) = (options.page.as_deref(), Arc::clone(&board));
+        let server = Server::open_vuf(address, page, shown, &options.limits).await?;
+        let (address, period) = (server.address().map_err(Failure::bad_input)?, options.period);
+        say!("http://{address}/ serves values of the VUF, one each {period} s; Ctrl-C ends it");
+        tokio::spawn(server.run());
+        let time = Self::time_since(http::genesis().0);
+        Ok(Self { vuf: Some(board), ..Self::nothing(time) })
+    }
+
+    fn nothing(time: Time) -> Self {
+        Self { board: None, vuf: None, archive: None, is_past_told: false.into(), time }
     }
 
     /// The parties' clock of a chain that began, or begins, at this second of Unix time.
@@ -95,12 +117,21 @@ impl Served {
         self.archive.clone()
     }
 
+    pub(super) fn vuf(&self) -> Option<Arc<VufBoard>> {
+        self.vuf.clone()
+    }
+
     pub(super) const fn time(&self) -> Time {
         self.time
     }
 
     /// Tells what a party noticed.
     pub(super) fn post<S: NamedScheme>(&self, event: &Event<S>) {
+        if let Some(pin) = self.vuf.as_ref().and_then(|board| board.pin(FIRST))
+            && !self.is_past_told.swap(true, Ordering::Relaxed)
+        {
+            say!("pin of epoch 0: {}", hex::encode(pin));
+        }
         let Some(board) = &self.board else { return };
         match event {
             // Later epochs have the same key, and count on.

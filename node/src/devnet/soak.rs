@@ -31,7 +31,7 @@ pub async fn run<S: NamedScheme, E: NamedEngine>(
     let shelf = JournalFolder::new(None, String::new());
     let parties: Vec<_> = identities.iter().map(|identity| identity.me).collect();
     let journals = shelf.journals(&parties).map_err(Failure::bad_input)?.of_parties;
-    let durable = Durable { shelf, journals, used: false, archive: None };
+    let durable = Durable { shelf, journals, used: false, archive: None, vuf: None };
     let time = Time { started: Clock::now(), before: Duration::ZERO };
     let board = Board::new(genesis().0, NonZeroU32::MIN, *setup.context.chain.as_bytes());
     let mut ledger = Ledger::new(&setup, None, &[]);

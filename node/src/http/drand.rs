@@ -372,7 +372,7 @@ fn health_of(current: u64, expected: u64) -> String {
     json!({ "current": current, "expected": expected }).to_string()
 }
 
-pub(super) fn no_such_path() -> Response {
+fn no_such_path() -> Response {
     plain(StatusCode::NOT_FOUND, PATHS.trim_end())
 }
 

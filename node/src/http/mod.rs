@@ -21,6 +21,7 @@
 //! | `/committee`                                              | who shares the key, for pages        |
 //! | `/transactions`, `/accounts`                              | wallets, if blocks are executed ([`transactions`]) |
 //! | `/sync`, `/genesis`                                       | nodes that follow such a chain ([`sync`]) |
+//! | `/vuf`, in the place of all others, with `--scheme wvuf`  | readers who have pinned an epoch of a weighted VUF (`vuf`) |
 //! | anything else                                             | a file of the page, if there is one  |
 //!
 //! A client that asks for the next round waits for it. While the key is made, paths that name the chain
@@ -72,6 +73,8 @@ mod page;
 mod rounds;
 pub mod sync;
 pub mod transactions;
+mod vuf;
+mod vuf_board;
 
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -92,6 +95,7 @@ use self::doors::Doors;
 pub use self::doors::Limits;
 use self::gate::{Gate, Rates};
 use self::page::Page;
+pub use self::vuf_board::VufBoard;
 use prefinal_lab::Failure;
 
 const LIFE: Duration = Duration::from_secs(3600);
@@ -102,7 +106,8 @@ const HEADERS: usize = 64;
 /// Whether and where to serve.
 #[derive(Args, Clone, Debug)]
 pub struct HttpOptions {
-    /// Serve the values as drand's nodes serve theirs, until Ctrl-C unless there is --slots
+    /// Serve the values as drand's nodes serve theirs, or with --scheme wvuf with what verifies them, until
+    /// Ctrl-C unless there is --slots
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:8787",
           value_parser = address)]
     pub http: Option<SocketAddr>,
@@ -187,6 +192,20 @@ impl Server {
         limits: &Limits,
     ) -> Result<Self, Failure> {
         Self::bind(address, (Page::default(), routes, false), board, limits).await
+    }
+
+    /// Takes the address and reads the page, for values of a weighted VUF.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_vuf(
+        address: SocketAddr,
+        page: Option<&std::path::Path>,
+        board: Arc<VufBoard>,
+        limits: &Limits,
+    ) -> Result<Self, Failure> {
+        let page = page.map_or_else(|| Ok(Page::default()), Page::read)?.beside(vuf::PATHS);
+        Self::serve(address, (page, vuf::routes(board), false), limits).await
     }
 
     /// Takes the address, for routes of which some take bodies, and nothing else.

@@ -20,7 +20,7 @@ use flate2::write::GzEncoder;
 use walkdir::{DirEntry, WalkDir};
 
 use super::content::{Content, codings, takes_gzip};
-use super::drand::{PATHS, no_such_path, plain};
+use super::drand::{PATHS, plain};
 use prefinal_lab::Failure;
 
 /// Bytes of all files.
@@ -56,12 +56,25 @@ fn packed(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Files by their paths, which begin with a slash.
-#[derive(Default)]
 pub(super) struct Page {
     files: BTreeMap<String, File>,
+    /// The other paths, as a client that asks for one that is not there is told.
+    others: &'static str,
+}
+
+/// No files, beside drand's paths.
+impl Default for Page {
+    fn default() -> Self {
+        Self { files: BTreeMap::new(), others: PATHS }
+    }
 }
 
 impl Page {
+    /// Beside other paths than drand's.
+    pub(super) fn beside(self, others: &'static str) -> Self {
+        Self { others, ..self }
+    }
+
     /// Reads a folder and those in it. Links are followed: who starts the devnet chooses the folder.
     ///
     /// # Errors
@@ -108,8 +121,8 @@ impl Page {
                 let packed = packed.as_ref().filter(|_| takes_gzip(codings(asked)));
                 packed.unwrap_or(whole).clone().answer(asked)
             }
-            None if path == "/" => plain(StatusCode::OK, PATHS.trim_end()),
-            None => no_such_path(),
+            None if path == "/" => plain(StatusCode::OK, self.others.trim_end()),
+            None => plain(StatusCode::NOT_FOUND, self.others.trim_end()),
         }
     }
 }

@@ -34,6 +34,7 @@ mod tests;
 use self::network::{Ends, Incoming, Letter, Outbox};
 use crate::archive::Archive;
 use crate::execution::{SlotValues, Told};
+use crate::http::VufBoard;
 use crate::journal::{FolderError, JournalFolder, JournaledValidator};
 use prefinal_engine::{Engine, IdleMeter, Work};
 use prefinal_lab::cache::ResultCache;
@@ -66,6 +67,8 @@ pub struct PartyContext<S: NamedScheme, A: ChainApplication> {
     pub shelf: JournalFolder,
     /// Where values are kept, if the chain is served and durable.
     pub archive: Option<Arc<Archive>>,
+    /// Where values of a weighted VUF are served from, with what verifies them.
+    pub vuf: Option<Arc<VufBoard>>,
     /// Where values are left for blocks that read them, if any do.
     pub values: Option<Arc<SlotValues>>,
     /// Jobs that all parties would compute alike.
@@ -273,6 +276,9 @@ impl<S: NamedScheme, E: Engine, A: ChainApplication> Task<S, E, A> {
 
     /// What outlives the process besides the party's records. It is durable before anything that follows.
     fn keep(&self, event: &Event<S>) -> Result<(), FolderError> {
+        if let Some(board) = &self.shared.vuf {
+            board.note(&self.identity, event);
+        }
         match event {
             Event::Dealing { epoch, progress: Progress::Qualified, .. } => {
                 self.qualified.fetch_max(epoch.next().get(), Ordering::Relaxed);

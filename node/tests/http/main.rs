@@ -26,6 +26,7 @@ mod page;
 mod stream;
 #[cfg(feature = "timelock")]
 mod timelock;
+mod vuf;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use prefinal_crypto_core::bls::min_sig::PublicKey;
 use prefinal_light::{
     EpochEnding, KeyProof, KeyVerifier, LightObject, MemberList, StakeProof, StakeVerifier,
-    VerifiedBlock, Waypoint,
+    VerifiedBlock, VufEpoch, VufFollower, VufHandover, VufKeys, VufProof, VufVerifier, Waypoint,
 };
 
 /// The clients of `chain/light/tests/suite/vectors.rs`, and all that is certified to them.
@@ -13,6 +13,12 @@ struct Clients {
     stake: StakeVerifier,
     key: KeyVerifier,
     certified: [VerifiedBlock; 2],
+    vuf: VufFollower,
+    /// What the committee of `vuf` has signed.
+    next: VufEpoch,
+    values: VufVerifier,
+    /// The value of the one slot that was evaluated.
+    proof: VufProof,
 }
 
 static CLIENTS: LazyLock<Clients> = LazyLock::new(|| {
@@ -23,11 +29,24 @@ static CLIENTS: LazyLock<Clients> = LazyLock::new(|| {
     let vectors: serde_json::Value = serde_json::from_str(vectors).expect("JSON");
     let key = hex::decode(vectors["group_key"].as_str().expect("text")).expect("hex");
     let key = PublicKey::from_bytes(&key).expect("a key");
+    let epoch = VufEpoch::from_wire(include_bytes!("../seeds/light/vuf-epoch")).expect("seed");
+    let keys = VufKeys::from_wire(include_bytes!("../seeds/light/vuf-keys")).expect("seed");
+    let proof_of_value =
+        VufProof::from_wire(include_bytes!("../seeds/light/vuf-proof")).expect("seed");
+    let handover = include_bytes!("../seeds/light/vuf-handover");
+    let handover = VufHandover::from_wire(handover).expect("seed");
+    let of_vuf = hex::decode(vectors["vuf"]["members"].as_str().expect("text")).expect("hex");
+    let of_vuf = MemberList::from_wire(&of_vuf).expect("members");
+    let vuf = VufFollower::new(&epoch.id(), &epoch, &of_vuf).expect("a committee");
+    let mut next = vuf.clone();
+    next.advance(&handover).expect("signed");
+    let values = VufVerifier::new(&epoch, &keys).expect("the keys of the epoch");
     let stake = StakeVerifier::new(&waypoint, &members).expect("a committee");
     let announcing = stake.verify(&proof.endings[0].block).expect("certified");
     let last = stake.clone().verify_proof(&proof).expect("certified");
     let key = KeyVerifier::new(waypoint.chain, key);
-    Clients { stake, key, certified: [announcing, last] }
+    let (certified, next, proof) = ([announcing, last], next.epoch(), proof_of_value);
+    Clients { stake, key, certified, vuf, next, values, proof }
 });
 
 pub(crate) fn run(data: &[u8]) {
@@ -53,6 +72,27 @@ pub(crate) fn run(data: &[u8]) {
             let Some(proof) = read::<KeyProof>(data) else { return };
             if let Ok(block) = CLIENTS.key.verify_proof(&proof) {
                 assert_eq!(block, CLIENTS.certified[1]);
+            }
+        }
+        [1, VufEpoch::KIND, ..] => drop(read::<VufEpoch>(data)),
+        [1, VufKeys::KIND, ..] => {
+            let Some(keys) = read::<VufKeys>(data) else { return };
+            let epoch = CLIENTS.vuf.epoch();
+            if VufVerifier::new(&epoch, &keys).is_ok() {
+                assert_eq!(keys.digest(), epoch.key);
+            }
+        }
+        [1, VufHandover::KIND, ..] => {
+            let Some(handover) = read::<VufHandover>(data) else { return };
+            let mut client = CLIENTS.vuf.clone();
+            if client.advance(&handover).is_ok() {
+                assert_eq!(client.epoch(), CLIENTS.next);
+            }
+        }
+        [1, VufProof::KIND, ..] => {
+            let Some(proof) = read::<VufProof>(data) else { return };
+            if CLIENTS.values.verify(&proof).is_ok() {
+                assert_eq!(proof.slot, CLIENTS.proof.slot);
             }
         }
         _ => {

@@ -12,6 +12,7 @@
 ``EncryptionKey``   encryption to a committee; ``seal``, ``unseal``: to a round
 ``Draws``           random numbers for transactions, from the value of their slot
 ``LightClient`` …   a chain's state, verified by who trusts one committee or one key
+``LightVuf``        values of a weighted VUF, verified by who has pinned one of its epochs
 ``simulate``        a seeded committee in virtual time, its events as a table
 ``plot``            pictures (needs matplotlib): weights, waits, a slot's timeline
 ``drand``           rounds of beacons: drand's four schemes and ours
@@ -43,6 +44,7 @@ from prefinal._core import (
     EvaluationKey,
     LightClient,
     LightKey,
+    LightVuf,
     Partial,
     Possession,
     ProvenKey,
@@ -113,6 +115,7 @@ __all__ = [
     "Guarantee",
     "LightClient",
     "LightKey",
+    "LightVuf",
     "NotEnoughError",
     "Pair",
     "Partial",

@@ -14,4 +14,5 @@ mod chain;
 mod follow;
 mod keys;
 mod vectors;
+mod vuf;
 mod wire;

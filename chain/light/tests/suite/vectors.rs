@@ -12,6 +12,7 @@ use prefinal_light::{
 use serde_json::{Value, json};
 
 use crate::chain::{CHAIN, Chain, account, member, pay, secret, with};
+use crate::vuf::VufSamples;
 
 /// An object of each kind.
 pub(crate) struct Samples {
@@ -20,6 +21,7 @@ pub(crate) struct Samples {
     pub(crate) ending: EpochEnding,
     pub(crate) stake_proof: StakeProof,
     pub(crate) key_proof: KeyProof,
+    pub(crate) vuf: VufSamples,
 }
 
 impl Samples {
@@ -45,7 +47,7 @@ impl Samples {
         };
         let endings = vec![ending.clone()];
         let stake_proof = StakeProof { chain: CHAIN, endings, block: chain.certified(), claims };
-        Self { waypoint, members, ending, stake_proof, key_proof }
+        Self { waypoint, members, ending, stake_proof, key_proof, vuf: VufSamples::new() }
     }
 }
 
@@ -106,6 +108,7 @@ fn text() -> String {
             "signature": hex::encode(signature),
             "randomness": hex::encode(Randomness::of(&signature).as_bytes()),
         },
+        "vuf": samples.vuf.to_json(),
     });
     serde_json::to_string_pretty(&value).unwrap() + "\n"
 }
@@ -141,6 +144,10 @@ fn write_seeds(samples: &Samples) {
         ("ending", samples.ending.to_wire()),
         ("stake-proof", samples.stake_proof.to_wire()),
         ("key-proof", samples.key_proof.to_wire()),
+        ("vuf-epoch", samples.vuf.epoch.to_wire()),
+        ("vuf-keys", samples.vuf.keys.to_wire()),
+        ("vuf-handover", samples.vuf.handover.to_wire()),
+        ("vuf-proof", samples.vuf.proof.to_wire()),
     ];
     for (name, bytes) in objects {
         std::fs::write(folder.join(name), bytes).unwrap();

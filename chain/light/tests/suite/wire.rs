@@ -2,7 +2,8 @@
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_light::wire::{MAX_BYTES, VERSION};
 use prefinal_light::{
-    EpochEnding, KeyProof, LightObject, LightWireError, MemberList, StakeProof, Waypoint,
+    EpochEnding, KeyProof, LightObject, LightWireError, MemberList, StakeProof, VufEpoch,
+    VufHandover, VufKeys, VufProof, Waypoint,
 };
 
 use crate::vectors::Samples;
@@ -19,6 +20,10 @@ fn each(
     check(&samples.ending.to_wire(), &again::<EpochEnding>);
     check(&samples.stake_proof.to_wire(), &again::<StakeProof>);
     check(&samples.key_proof.to_wire(), &again::<KeyProof>);
+    check(&samples.vuf.epoch.to_wire(), &again::<VufEpoch>);
+    check(&samples.vuf.keys.to_wire(), &again::<VufKeys>);
+    check(&samples.vuf.handover.to_wire(), &again::<VufHandover>);
+    check(&samples.vuf.proof.to_wire(), &again::<VufProof>);
 }
 
 #[test]

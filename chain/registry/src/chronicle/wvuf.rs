@@ -12,9 +12,9 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::{ChainId, Context, EpochId, Slot};
 use prefinal_crypto_core::curve::G2Affine;
 use prefinal_crypto_core::wvuf::{BlindedKey, Partial, VufCommittee, audit};
+use prefinal_light::{VufKeys, VufPathKeys};
 use prefinal_validator::scheme::PerPath;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::{Hex, Kind, Unverified, mismatch};
 
@@ -98,21 +98,17 @@ impl Evaluations {
         self.evaluators.weights.len()
     }
 
-    /// The digest of the committee: weights, thresholds and public shares of both paths. It covers the
-    /// thresholds because otherwise one partial with a threshold of one would make a value of the same key.
+    /// The digest of the committee: weights, thresholds and public shares of both paths ([`VufKeys::digest`]).
     #[must_use]
     pub fn key_digest(&self) -> String {
         let Evaluators { weights, slow, fast } = &self.evaluators;
-        let mut hash = Sha256::new_with_prefix(b"PREFINAL-V1-NODE-CHRONICLE-KEY");
-        let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX).to_be_bytes();
-        hash.update(count(weights.len()));
-        weights.iter().for_each(|weight| hash.update(weight.to_be_bytes()));
-        for keys in [Some(slow), fast.as_ref()].into_iter().flatten() {
-            hash.update(keys.threshold.to_be_bytes());
-            hash.update(count(keys.public_shares.len()));
-            keys.public_shares.iter().for_each(|share| hash.update(share.0.to_bytes()));
-        }
-        hex::encode(hash.finalize())
+        let path = |keys: &Keys| VufPathKeys {
+            threshold: keys.threshold,
+            public_shares: keys.public_shares.iter().map(|share| share.0).collect(),
+            blinded: BTreeMap::new(),
+        };
+        let (slow, fast) = (path(slow), fast.as_ref().map(path));
+        hex::encode(VufKeys { weights: weights.clone(), slow, fast }.digest())
     }
 
     /// Verifies everything: each key share by share, each partial alone, and each value from all its
