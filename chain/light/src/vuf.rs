@@ -17,8 +17,8 @@
 //! and leave out slots, or the keys of parties that were late.
 //!
 //! **What the reader believes.** Less than a third of the stake of each epoch was faulty when the next one was signed,
-//! and no more is broken into before the reader has followed: whoever has the keys of two thirds of an old committee
-//! can sign another successor. So a pin must not be older than the time for which a chain holds its members liable,
+//! and no more is broken into before the reader has followed: an attacker with the keys of two thirds of an old
+//! committee can sign another successor. So a pin must not be older than the time for which a chain holds its members liable,
 //! as with a [`StakeVerifier`]. And the parties that could compute a value without the others hold less weight than the
 //! thresholds ask for.
 //!
