@@ -72,7 +72,7 @@ pub struct VufHandover {
 pub enum VufPath {
     /// The slow path, or the only one.
     Slow,
-    /// The fast path.
+    /// The fast path, which takes more shares and gives the value earlier.
     Fast,
 }
 

@@ -148,7 +148,7 @@ impl Links {
         peers.collect()
     }
 
-    /// Sends a frame to one member, or to all others, behind what was sent before.
+    /// Sends a frame of the lowest rank, zero, to one member or to all others.
     ///
     /// # Errors
     /// Those of [`send_ranked`](Self::send_ranked).
@@ -162,7 +162,7 @@ impl Links {
     }
 
     /// Sends a frame to one member, or to all others. It waits in their queues until their links are up, before frames
-    /// of a higher rank and behind earlier ones of its own. Copies nothing.
+    /// of a higher rank and behind earlier ones of the same. Copies nothing.
     ///
     /// # Errors
     /// If there is no such link or stream, if the frame is too long, or if too much waits already. Of

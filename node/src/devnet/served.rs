@@ -29,8 +29,8 @@ pub(super) struct Served {
     board: Option<Arc<Board>>,
     vuf: Option<Arc<VufBoard>>,
     archive: Option<Arc<Archive>>,
-    /// Whether the archive's values are on the board, or the first epoch's pin is printed.
-    is_past_told: AtomicBool,
+    /// Whether it is told which chain this is: by the archive's values on the board, or by the first epoch's pin.
+    is_named: AtomicBool,
     time: Time,
 }
 
@@ -94,7 +94,7 @@ impl Served {
     }
 
     fn nothing(time: Time) -> Self {
-        Self { board: None, vuf: None, archive: None, is_past_told: false.into(), time }
+        Self { board: None, vuf: None, archive: None, is_named: false.into(), time }
     }
 
     /// The parties' clock of a chain that began, or begins, at this second of Unix time.
@@ -127,8 +127,10 @@ impl Served {
 
     /// Tells what a party noticed.
     pub(super) fn post<S: NamedScheme>(&self, event: &Event<S>) {
-        if let Some(pin) = self.vuf.as_ref().and_then(|board| board.pin(FIRST))
-            && !self.is_past_told.swap(true, Ordering::Relaxed)
+        if let Some(board) = &self.vuf
+            && matches!(event, Event::Ready { epoch: FIRST, .. })
+            && let Some(pin) = board.pin(FIRST)
+            && !self.is_named.swap(true, Ordering::Relaxed)
         {
             say!("pin of epoch 0: {}", hex::encode(pin));
         }
@@ -152,7 +154,7 @@ impl Served {
 
     /// Once: the first party that has its keys says which chain it is.
     fn tell_past(&self, board: &Board) {
-        if self.is_past_told.swap(true, Ordering::Relaxed) {
+        if self.is_named.swap(true, Ordering::Relaxed) {
             return;
         }
         let past = self.archive.iter().flat_map(|archive| archive.take_past());

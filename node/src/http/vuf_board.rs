@@ -3,7 +3,7 @@
 //! Parties write, requests read. When the keys of an epoch suffice at a party, it enters them, and signs them if it is
 //! of the committee before: more than two thirds of that committee's stake make the [`VufHandover`] by which a reader
 //! gets on. Each party signs what its own key generation ended with. In a devnet all committees are known from the
-//! start, with the keys that sign; elsewhere a party has them from the set-up of the epoch.
+//! start, with the keys that sign; on another network a party has them from the set-up of the epoch.
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -27,7 +27,7 @@ use super::vuf::{EPOCHS, PARTIALS, VALUES};
 pub(super) struct Term {
     pub(super) epoch: VufEpoch,
     pub(super) keys: VufKeys,
-    /// `ĝ^f(0)`.
+    /// The epoch's public key `ĝ^f(0)`, encoded.
     pub(super) public_key: [u8; 96],
     pub(super) handover: Option<VufHandover>,
     /// What members of the epoch before have signed, until that is enough.
@@ -150,14 +150,15 @@ impl VufBoard {
         }
         let message = epoch.to_bytes();
         let vote = by.certifier().sign(VufEpoch::DOMAIN, &message);
-        let Some(changes) = before.members.changes_to(&committee.members) else { return };
         let mut state = self.write();
         let term = state.epochs.get_mut(&number).filter(|term| term.epoch == *epoch);
         let Some(term) = term.filter(|term| term.handover.is_none()) else { return };
         term.votes.insert(by.me, vote);
         let votes = &term.votes;
         let made = Certificate::assemble(&before.electorate, VufEpoch::DOMAIN, &message, votes);
-        if let Ok(made) = made {
+        if let Ok(made) = made
+            && let Some(changes) = before.members.changes_to(&committee.members)
+        {
             let (first, certificate) = (epoch.waypoint.epoch.first, made.into_inner());
             term.handover = Some(VufHandover { first, changes, key: epoch.key, certificate });
             term.votes.clear();

@@ -144,7 +144,7 @@ pub struct Letter<T> {
     pub to: Recipient<Party>,
     /// Its place in the queues of its stream: lower ones leave first.
     pub rank: u64,
-    /// What is sent.
+    /// The message itself, which shares a frame with others of its rank.
     pub message: T,
 }
 
