@@ -121,7 +121,7 @@ pub struct Workers<St: Store> {
 
 /// How transactions of blocks are read and written, as the executor wants them.
 pub struct BlockCodec<T> {
-    /// Reads a transaction behind its [`MARK`]; `None` if it is none.
+    /// Reads a transaction behind its [mark](super::MARK); `None` if it is none.
     pub decode: fn(&[u8]) -> Option<T>,
     /// Encodes the system transaction that announces a committee with its first slot.
     pub announce: Announce,
