@@ -37,7 +37,8 @@ const PAPER_ROOM_64: [(f64, f64); 1] = [(40_000.0, 1000.0)];
 pub(super) struct LoadOptions {
     /// Let clients submit transactions to Trantor's ordering instead, ever more of them, and measure latency over
     /// throughput [--parties 32, --regions trantor, --cores 4, --interface 5Gbit/s unless they are given]; with
-    /// --engine dispel to DISPEL's, beside one stage at a time and a leader that sends all payloads
+    /// --engine dispel to DISPEL's, beside one stage at a time and a leader that sends all payloads; with --engine
+    /// jolteon to Jolteon with a beacon and without one [--parties 32, --interface 1Gbit/s]
     #[arg(long, conflicts_with_all = [
         "campaign", "thresholds", "ideal", "epochs", "scheme", "slots", "stakes", "fast",
     ])]

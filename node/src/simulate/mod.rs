@@ -4,17 +4,21 @@
 //! |--------------|--------------------------------------------------------------------------|
 //! | here         | the paper's experiment: slow path against fast path                       |
 //! | `campaign`   | thousands of executions under attack                                      |
+//! | `deployment` | hours with restarts and moves, and the fast path from the middle on      |
 //! | `execution`  | from a transaction to its certified, durable state, with the pipeline's switches |
 //! | `global`     | when slots are final and computable, whether anybody knows it             |
 //! | `load`       | latency over throughput, with clients on Trantor                          |
 //! | `goodput`    | the same on DISPEL, over sizes, crashes and signatures, against a leader   |
 //! | `sync`       | followers of a chain: naive against pipelined, among slow and lying peers |
 //! | `thresholds` | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
+//! | `transactions` | latency of transactions on Jolteon with a beacon and without one          |
+//! | `transcripts` | key generation, stage by stage: one aggregate on the chain, or every dealing   |
 //! | `throughput` | the plot of latency over throughput                                      |
 //!
 //! Here stands what can be asked, and how answers are shown; [`prefinal_lab`] computes them.
 
 mod campaign;
+mod deployment;
 mod execution;
 mod global;
 mod goodput;
@@ -22,6 +26,8 @@ mod load;
 mod sync;
 mod thresholds;
 mod throughput;
+mod transactions;
+mod transcripts;
 
 use prefinal_lab::priced::Priced;
 use std::num::NonZeroU32;
@@ -71,6 +77,12 @@ pub struct Options {
     execution: execution::ExecutionOptions,
     #[command(flatten)]
     load: load::LoadOptions,
+    #[command(flatten)]
+    deployment: deployment::DeploymentOptions,
+    #[command(flatten)]
+    transactions: transactions::TransactionOptions,
+    #[command(flatten)]
+    transcripts: transcripts::TranscriptOptions,
     #[command(flatten)]
     goodput: Box<goodput::GoodputOptions>,
     #[command(flatten)]
@@ -271,14 +283,23 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         match options.engine {
             None | Some(EngineName::Listed(engine::Name::Trantor)) => {}
             Some(EngineName::Listed(engine::Name::Dispel)) => return goodput::run(options),
+            Some(EngineName::Listed(engine::Name::Jolteon)) => return transactions::run(options),
             Some(_) => {
-                return Err(Failure::bad_input("--engine: --load plays trantor or dispel"));
+                return Err(Failure::bad_input(
+                    "--engine: --load plays trantor, dispel or jolteon",
+                ));
             }
         }
         return load::run(options);
     }
     if options.sync.is_asked_for() {
         return sync::run(options);
+    }
+    if options.transcripts.is_asked_for() {
+        return transcripts::run(options);
+    }
+    if let Some(schedule) = options.deployment.schedule() {
+        return deployment::run(options, &schedule);
     }
     let engine = match options.engine {
         None => engine::Name::default(),

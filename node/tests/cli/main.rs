@@ -3,13 +3,14 @@
 //! Bad input is one line on stderr that names file, line and value, and exit code 2; a value that
 //! does not hold is exit code 1; a panic is a bug of ours whatever the input is.
 //!
-//! The module `verify` changes files that `prefinal verify` must refuse; `terminal` tests pipes and signals; `weighing`
+//! The module `measurements` has what `simulate` measures of the paper; `verify` changes files that `prefinal verify` must refuse; `terminal` tests pipes and signals; `weighing`
 //! has weights, thresholds and round trips of the user.
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod epochs;
 mod execution;
 mod journal;
+mod measurements;
 mod terminal;
 mod verify;
 mod weighing;

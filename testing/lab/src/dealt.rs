@@ -16,14 +16,17 @@
 //! ([`ReadableEngine::idealize`]), and both cost and weigh what the real ones cost and weigh in virtual time. So waits
 //! are those of the real ones, to the nanosecond: a test compares them.
 //!
-//! The experiment with its key generation is in [`crate::latency`].
+//! The experiment with its key generation is in [`crate::latency`]; hours with restarts are in [`deployment`], the
+//! latency of transactions with a beacon and without one in [`transactions`].
+pub mod deployment;
+pub mod transactions;
 
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::prefinal_beacon::{Binding, Function, Life, Message, Path, Random, Scheme, Slot};
+use ::prefinal_beacon::{Binding, Function, Life, Limits, Message, Path, Random, Scheme, Slot};
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::{Instant, Recipient};
 use prefinal_sim::{Host, Network, Seat, Simulation, Step, Stop};
@@ -38,6 +41,7 @@ use crate::global::{Exceptions, GlobalClock, Sign};
 use crate::known::CheckedPartials;
 use crate::latency::{INSTANT, KEPT, Outcome, PATIENCE};
 use crate::legible::{Act, ReadableEngine, partial_in};
+use crate::lives::Lives;
 use crate::priced::Priced;
 use crate::prices::{Bill, heaviest};
 use crate::seating::Seating;
@@ -106,7 +110,13 @@ impl<S: Priced> Committee<Ideal<true>, S> {
 
 impl<F: Scheme + Random, S: Priced> Committee<F, S> {
     fn run<E: Subject>(&self, algorithm: Algorithm, world: &World) -> Result<Outcome, Failure> {
-        let host = self.host::<E>(algorithm, world.prices)?;
+        let [slow, fast] = &self.hands;
+        let (hand, fast_after) = match algorithm {
+            Algorithm::Slow => (slow, u64::MAX),
+            _ => (fast, 0),
+        };
+        let mode = Mode::usual(fast_after);
+        let host = self.host::<E>(Arc::clone(hand), mode, world.prices)?;
         let seats = host.seating.count();
         let mut clock = GlobalClock::new(&host.setup, Exceptions::default());
         let parties = (0..seats).map(Party::new);
@@ -131,7 +141,7 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
                     clock.take(party, sign, note.left);
                 }
                 match note.event {
-                    Fact::Act(_) | Fact::Released(..) => {}
+                    Fact::Act(_) | Fact::Released(..) | Fact::Ordered(..) => {}
                     Fact::Finalized(slot) => outcome.finalized(slot, party, note.at),
                     Fact::Revealed { slot, path, randomness } => {
                         outcome.revealed(slot, party, (path, randomness), note.at)?;
@@ -158,11 +168,13 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
 
     fn host<E: Subject>(
         &self,
-        algorithm: Algorithm,
+        hand: Arc<Hand<F>>,
+        mode: Mode,
         prices: Prices,
     ) -> Result<DealtHost<E, F, S>, Failure> {
         let mut setup = Setup::clone(&self.setup);
-        setup.fast_after = if algorithm == Algorithm::Slow { u64::MAX } else { 0 };
+        setup.fast_after = mode.fast_after;
+        setup.pace.period = mode.period.unwrap_or(setup.pace.period);
         if E::OUTRUNS_JOBS {
             setup.pace.pause = setup.pace.pause.max(INSTANT);
         }
@@ -174,8 +186,8 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
             declared: E::FAST_ATTEMPT,
             finality,
             without: None,
+            limits: Limits { window: mode.window, ..Limits::default() },
         };
-        let [slow, fast] = &self.hands;
         let mut memo = E::Memo::default();
         if self.ideal {
             // What is checked outside of jobs stays real.
@@ -183,7 +195,7 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
         }
         let host = DealtHost {
             terms,
-            hand: Arc::clone(if algorithm == Algorithm::Slow { slow } else { fast }),
+            hand,
             heaviest: heaviest(setup.keygen.shape()),
             setup: Arc::new(setup),
             identities: Arc::clone(&self.identities),
@@ -192,11 +204,35 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
             prices,
             memo,
             known: CheckedPartials::default(),
+            lives: Lives::default(),
+            is_alone: mode.is_alone,
             priced: PhantomData,
         };
         // What would fail at a boot fails here.
-        host.member(Seat::new(0)).map_err(Failure::bad_input)?;
+        let life = Life::First;
+        host.member(Seat::new(0), life, &[]).map_err(Failure::bad_input)?;
         Ok(host)
+    }
+}
+
+/// How a run differs from the committee's plan.
+#[derive(Clone, Copy)]
+struct Mode {
+    /// Number of slots that use the slow path only.
+    fast_after: u64,
+    /// Time from one slot to the next, if it is not the engine's own.
+    period: Option<Duration>,
+    /// Whether the engine runs alone, without a beacon.
+    is_alone: bool,
+    /// Slots in which partials may leave early, and for which they may not after a restart.
+    window: u64,
+}
+
+impl Mode {
+    /// As fast as the engine is, with a beacon.
+    fn usual(fast_after: u64) -> Self {
+        let Limits { window, .. } = Limits::default();
+        Self { fast_after, period: None, is_alone: false, window }
     }
 }
 
@@ -205,8 +241,14 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
 enum Fact {
     Act(Act),
     Released(Path, Slot),
+    /// Transactions of a slot that is final, in a slot that has some.
+    Ordered(Slot, Vec<Arc<[u8]>>),
     Finalized(Slot),
-    Revealed { slot: Slot, path: Path, randomness: [u8; 32] },
+    Revealed {
+        slot: Slot,
+        path: Path,
+        randomness: [u8; 32],
+    },
     Wrong(String),
 }
 
@@ -217,7 +259,10 @@ impl Fact {
             Self::Act(Act::Ballot(ballot)) => Some(Sign::Ballot(ballot)),
             Self::Released(path, slot) => Some(Sign::Released(*path, *slot)),
             Self::Finalized(slot) => Some(Sign::Finalized(*slot)),
-            Self::Act(Act::GaveUp(_)) | Self::Revealed { .. } | Self::Wrong(_) => None,
+            Self::Act(Act::GaveUp(_))
+            | Self::Ordered(..)
+            | Self::Revealed { .. }
+            | Self::Wrong(_) => None,
         }
     }
 }
@@ -235,6 +280,8 @@ struct DealtHost<E: ReadableEngine, F: Scheme, S> {
     heaviest: u64,
     memo: E::Memo,
     known: CheckedPartials<F>,
+    lives: Lives,
+    is_alone: bool,
     priced: PhantomData<fn() -> S>,
 }
 
@@ -243,15 +290,28 @@ impl<E: Subject, F: Scheme + Random, S: Priced> DealtHost<E, F, S> {
         Bill { prices: self.prices, shape: self.setup.keygen.shape(), heaviest: self.heaviest }
     }
 
-    fn member(&self, seat: Seat) -> Result<Member<E, F>, String> {
+    fn member(
+        &self,
+        seat: Seat,
+        life: Life,
+        disk: &[Record<E::Record>],
+    ) -> Result<Member<E, F>, String> {
         let party = self.seating.party(seat);
         let identity = self.identities.get(party.index());
         let identity = identity.ok_or_else(|| format!("{party} is nobody"))?;
-        let started = E::begin(&self.setup, identity, Vec::new());
+        let (mut votes, mut records) = (Vec::new(), Vec::new());
+        for record in disk {
+            match record {
+                Record::Engine(record) => votes.push(record.clone()),
+                Record::Beacon(record) => records.push(*record),
+            }
+        }
+        let started = E::begin(&self.setup, identity, votes);
         let started = started.map_err(|error| error.to_string())?;
-        let past = PastLife { life: Life::First, records: Vec::new() };
+        let past = PastLife { life, records };
         let member = Member::new(&self.terms, (party, &*self.hand), started, past, true);
-        member.map_err(|error| format!("{party}: {error}"))
+        let member = member.map_err(|error| format!("{party}: {error}"))?;
+        Ok(if self.is_alone { member.alone() } else { member })
     }
 
     /// The length of a party's partial of the real function, and of this one.
@@ -276,8 +336,9 @@ impl<E: Subject, F: Scheme + Random, S: Priced> Host for DealtHost<E, F, S> {
     type Verdict = Verdict<E, F>;
     type Event = Fact;
 
-    fn boot(&mut self, seat: Seat, _: &[Record<E::Record>]) -> Member<E, F> {
-        let member = self.member(seat);
+    fn boot(&mut self, seat: Seat, disk: &[Record<E::Record>]) -> Member<E, F> {
+        let life = self.lives.begin(seat);
+        let member = self.member(seat, life, disk);
         member.unwrap_or_else(|error| unreachable!("the set-up was checked: {error}"))
     }
 
@@ -344,6 +405,9 @@ impl<E: Subject, F: Scheme + Random, S: Priced> Host for DealtHost<E, F, S> {
             Effect::Send(to, post) => self.send(to, post, step),
             Effect::RunEngine(job) => step.run(Job::Engine(job)),
             Effect::RunBeacon(job) => step.run(Job::Beacon(job)),
+            Effect::Ordered(slot, transactions) if !transactions.is_empty() => {
+                step.note(Fact::Ordered(slot, transactions));
+            }
             Effect::Ordered(..) | Effect::Started | Effect::Exposed(..) => {}
             Effect::Finalized(slot, _) => step.note(Fact::Finalized(slot)),
             Effect::Revealed(reveal) => {

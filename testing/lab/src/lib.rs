@@ -11,6 +11,7 @@
 //! | [`campaign`]   | thousands of executions under attack, on every engine                     |
 //! | [`check`], `view` | what must hold of whole validators; `finality`: what is final          |
 //! | [`global`]     | when anybody could know that a slot is final, and when anybody could compute its value |
+//! | [`transcripts`] | key generation by transcripts: one aggregate on the chain, beside every dealing on it |
 //! | [`thresholds`] | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
 //! | [`observe`]    | a run event by event, for analysis in other programs                      |
 //! | [`committee`]  | the host: real machines in the simulator, each thing computed once        |
@@ -56,6 +57,7 @@ pub mod stakes;
 pub mod sync;
 pub mod thresholds;
 pub mod timeline;
+pub mod transcripts;
 mod view;
 pub mod waits;
 

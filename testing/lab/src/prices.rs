@@ -182,6 +182,39 @@ impl Bill<'_> {
         }
     }
 
+    /// Making a transcript, on all cores.
+    pub(crate) fn transcript_dealt<S: Priced>(&self) -> Duration {
+        let Prices::Measured { costs, .. } = self.prices else { return self.flat(10) };
+        let (holders, shares) = self.holders();
+        nanos(S::dealing(&costs, self.work(holders, shares)))
+    }
+
+    /// Decoding and checking a transcript on one core: others are checked beside it.
+    pub(crate) fn transcript_judged<S: Priced>(&self) -> Duration {
+        let Prices::Measured { costs, .. } = self.prices else { return self.flat(10) };
+        let (holders, shares) = self.holders();
+        nanos(S::judging(&costs, Work { cores: 1, ..self.work(holders, shares) }))
+    }
+
+    /// Adding so many transcripts up.
+    pub(crate) fn transcripts_summed<S: Priced>(&self, many: usize) -> Duration {
+        let Prices::Measured { costs, .. } = self.prices else { return self.flat(10) };
+        let (holders, shares) = self.holders();
+        let many = u64::try_from(many).unwrap_or(u64::MAX);
+        nanos(S::summing(&costs, many, self.work(holders, shares)))
+    }
+
+    /// Decoding and checking a sum of so many transcripts, on all cores: as one transcript, and for each dealer two
+    /// points to decode, three terms of its proof, and its part in the product of the signatures.
+    pub(crate) fn aggregate_checked<S: Priced>(&self, dealers: u32) -> Duration {
+        let Prices::Measured { costs, cores } = self.prices else { return self.flat(10) };
+        let (holders, shares) = self.holders();
+        let one = S::judging(&costs, self.work(holders, shares));
+        let each = 2 * costs.g1_decode + 3 * costs.g1_term.among(dealers.into());
+        let each = each + costs.g1_hash + costs.miller_loop_of_many;
+        nanos(one + u64::from(dealers) * each / u64::from(cores.get()))
+    }
+
     fn flat(&self, times: u32) -> Duration {
         match self.prices {
             Prices::Flat(unit) => unit * times,

@@ -53,7 +53,8 @@ pub use host::{EffectOf, Host, InputOf, RecordOf, Seat, Step};
 pub use interface::{Interface, Rate, RateError, Retransmission};
 pub use network::{Jitter, Loss, Network, Partition, PartitionEffect};
 pub use placement::{
-    DISPEL_EUROPE, DISPEL_WORLD, GLOBAL, Placement, PlacementError, RoundTrips, TRANTOR, ZAPTOS,
+    DISPEL_EUROPE, DISPEL_WORLD, GLOBAL, Placement, PlacementError, RelocationError, RoundTrips,
+    TRANTOR, ZAPTOS,
 };
 pub use simulation::{Counters, Disk, Note, Setup, SetupError, Simulation, Stop, UnknownSeat};
 pub use table::{Table, addressees};

@@ -27,7 +27,7 @@ use std::time::Duration;
 use crate::dice::{Chance, Dice};
 use crate::host::Seat;
 use crate::interface::{Interface, Limits, Rate, Retransmission};
-use crate::placement::Placement;
+use crate::placement::{Placement, RelocationError};
 use crate::time::{Window, instant, nanos, since_start};
 
 /// How delays scatter. The documentation of this module defines the distributions.
@@ -229,6 +229,14 @@ impl Network {
         }
     }
 
+    /// Moves a seat: what leaves from now on takes the round trips of its new region.
+    pub(crate) fn relocate(&mut self, seat: Seat, region: &str) -> Result<(), RelocationError> {
+        match &mut self.delays {
+            Delays::Placed { placement, .. } => placement.relocate(seat, region),
+            Delays::Constant(_) | Delays::Uniform { .. } => Err(RelocationError::NoPlace { seat }),
+        }
+    }
+
     /// Whether and when an envelope leaves. Draws happen here, in the order in which envelopes are sent.
     pub(crate) fn transit(&mut self, from: Seat, to: Seat, sent: u64, dice: &mut Dice) -> Fate {
         if from == to {
@@ -358,6 +366,15 @@ mod tests {
         assert!(low >= d50 / 100 * 95 && low < d50 / 1000 * 951, "{low} {d50}");
         assert!(high <= d50 / 100 * 106 && high > d50 / 1000 * 1049, "{high} {d50}");
         assert!(delays[5000].abs_diff(d50) < d50 / 500);
+    }
+
+    #[test]
+    fn a_seat_without_a_place_cannot_move() {
+        let error = Network::constant(Duration::ZERO).relocate(A, "eu-west-1").unwrap_err();
+        assert_eq!(error, RelocationError::NoPlace { seat: A });
+        let (mut network, before, _) = far_apart(Jitter::None);
+        network.relocate(B, "eu-west-2").unwrap();
+        assert!(sample(&mut network, 1)[0] < before);
     }
 
     #[test]

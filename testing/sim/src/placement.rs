@@ -82,6 +82,20 @@ pub enum PlacementError {
     },
 }
 
+/// Why a seat could not move.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RelocationError {
+    /// A region that the table does not have.
+    #[error(transparent)]
+    Unknown(#[from] UnknownRegion),
+    /// The seat is not in any region.
+    #[error("{seat} has no place to move from")]
+    NoPlace {
+        /// The seat that was to move.
+        seat: Seat,
+    },
+}
+
 /// Statistics of the median round trips of all pairs of two different seats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundTrips {
@@ -137,6 +151,17 @@ impl Placement {
     #[must_use]
     pub fn region(&self, seat: Seat) -> Option<&str> {
         self.regions.get(seat.index()).map(|&region| self.geography.name(region))
+    }
+
+    /// Moves a seat to another region.
+    ///
+    /// # Errors
+    /// If the geography does not know the region, or the seat has no place.
+    pub fn relocate(&mut self, seat: Seat, region: &str) -> Result<(), RelocationError> {
+        let region = self.geography.region(region)?;
+        let place = self.regions.get_mut(seat.index());
+        *place.ok_or(RelocationError::NoPlace { seat })? = region;
+        Ok(())
     }
 
     /// The round trip between two placed seats; `None` if one of them has no place.
@@ -230,6 +255,22 @@ mod tests {
         assert_eq!(trips.mean(), (near + far + far) / 3);
         let alone = Placement::listed(&aws, &["eu-west-1"]).unwrap().round_trips();
         assert_eq!((alone.percentile(50), alone.mean()), (Duration::ZERO, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_seat_that_moves_has_the_round_trips_of_its_new_region() {
+        let aws = Geography::aws().unwrap();
+        let mut placement = Placement::listed(&aws, &["eu-west-1", "us-east-1"]).unwrap();
+        let there = Placement::listed(&aws, &["eu-west-1", "ap-east-1"]).unwrap();
+        let [one, other, nobody] = [0, 1, 2].map(Seat::new);
+        assert_ne!(placement.round_trip(one, other), there.round_trip(one, other));
+        placement.relocate(other, "ap-east-1").unwrap();
+        assert_eq!(placement, there);
+        let error = placement.relocate(nobody, "ap-east-1").unwrap_err();
+        assert_eq!(error, RelocationError::NoPlace { seat: nobody });
+        let error = placement.relocate(one, "eu-west-9").unwrap_err();
+        assert!(matches!(error, RelocationError::Unknown(_)));
+        assert_eq!(placement, there);
     }
 
     #[test]

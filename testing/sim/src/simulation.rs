@@ -11,6 +11,7 @@ use crate::dice::Dice;
 use crate::drive::Event;
 use crate::host::{Host, InputOf, RecordOf, Seat};
 use crate::network::Network;
+use crate::placement::RelocationError;
 use crate::post::Shared;
 use crate::rule::Rule;
 use crate::schedule::Schedule;
@@ -302,6 +303,14 @@ impl<H: Host> Simulation<H> {
     /// If there is no such seat.
     pub fn leap(&mut self, seat: Seat, at: Instant, leap: ClockJump) -> Result<(), UnknownSeat> {
         self.plan(seat, at, Event::Leap { seat, leap })
+    }
+
+    /// Moves a seat to another region from now on, as between two runs. What is under way arrives as it would have.
+    ///
+    /// # Errors
+    /// If the seats have no places, the seat has none, or the region is unknown.
+    pub fn relocate(&mut self, seat: Seat, region: &str) -> Result<(), RelocationError> {
+        self.network.relocate(seat, region)
     }
 
     /// Puts records onto a seat's disk, as from an earlier life. Call it before the run begins.

@@ -94,6 +94,12 @@ impl Holders {
 impl<const AHEAD: bool> Ideal<AHEAD> {
     /// The sharings of a plan.
     pub(crate) fn hand(plan: &Plan, algorithm: Algorithm) -> Hand<Self> {
+        let from = if algorithm == Algorithm::Slow { u64::MAX } else { 0 };
+        Self::hand_from(plan, algorithm, Slot::new(from))
+    }
+
+    /// The same, with partials of the fast path from a slot on.
+    pub(crate) fn hand_from(plan: &Plan, algorithm: Algorithm, fast_from: Slot) -> Hand<Self> {
         let weights: Arc<[u128]> =
             plan.shape.access().weights().into_iter().map(u128::from).collect();
         let holders = |path, threshold: u32| {
@@ -116,11 +122,7 @@ impl<const AHEAD: bool> Ideal<AHEAD> {
                 Some(Sharing { committee, secret })
             };
             match (sharing(Path::Slow), sharing(Path::Fast)) {
-                (Some(slow), Some(fast)) => {
-                    let fast_from =
-                        Slot::new(if algorithm == Algorithm::Slow { u64::MAX } else { 0 });
-                    Some(Paths::FastAndSlow { slow, fast, fast_from })
-                }
+                (Some(slow), Some(fast)) => Some(Paths::FastAndSlow { slow, fast, fast_from }),
                 (Some(slow), None) => Some(Paths::Slow(slow)),
                 (None, _) => sharing(Path::Tight).map(Paths::Tight),
             }

@@ -15,7 +15,6 @@ use ::prefinal_beacon::{
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Context;
 use prefinal_protocol::{Instant, Machine, Recipient};
-use sha2::{Digest, Sha256};
 
 use super::breach::Breach;
 use super::hand::Hand;
@@ -34,6 +33,8 @@ pub(crate) struct Terms {
     pub(crate) finality: Finality,
     /// What is left out of the contract.
     pub(crate) without: Option<Rule>,
+    /// What a beacon keeps, if nothing is left out.
+    pub(crate) limits: Limits,
 }
 
 /// What a party's beacon has said before, and whether that is all.
@@ -74,8 +75,8 @@ pub(crate) enum Effect<E: Engine, S: Scheme> {
     Send(Recipient<Party>, Post<E, S>),
     RunEngine(E::Job),
     RunBeacon(::prefinal_beacon::Job<S>),
-    /// A digest of the transactions of a slot that is final, in their order.
-    Ordered(Slot, [u8; 32]),
+    /// The transactions of a slot that is final, in their order.
+    Ordered(Slot, Vec<Arc<[u8]>>),
     Finalized(Slot, Option<Value>),
     Revealed(Box<Reveal<S>>),
     Skipped(Slot),
@@ -92,6 +93,8 @@ pub(crate) struct Member<E: Engine, S: Scheme> {
     beacon: Beacon<S>,
     /// Whether votes may carry partials; those of faulty parties travel on their own, to be tampered with.
     carries: bool,
+    /// Whether the engine runs alone: its beacon hears nothing.
+    is_alone: bool,
     binding: Binding,
     breach: Option<Breach>,
     /// What leaves early, for a breach.
@@ -120,7 +123,7 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         let finality = terms.finality.clone();
         let breach = without.map(|rule| Breach::new(rule, declared, &records));
         let binding = breach.as_ref().map_or(terms.binding, |one| one.binding(terms.binding));
-        let limits = breach.as_ref().map_or_else(Limits::default, Breach::limits);
+        let limits = breach.as_ref().map_or(terms.limits, Breach::limits);
         let paths = (hand.paths)(me).ok_or(ConfigError::WrongKey { path: Path::Slow })?;
         let early = breach.as_ref().and_then(|_| (hand.paths)(me)).and_then(early);
         let config = Config {
@@ -136,7 +139,24 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         };
         let beacon = Beacon::new(config, &records)?;
         let (values, outputs) = (BTreeMap::new(), VecDeque::new());
-        Ok(Self { engine, beacon, carries, binding, breach, early, context, values, outputs })
+        let is_alone = false;
+        Ok(Self {
+            engine,
+            beacon,
+            carries,
+            is_alone,
+            binding,
+            breach,
+            early,
+            context,
+            values,
+            outputs,
+        })
+    }
+
+    /// The same engine without a beacon, to compare with.
+    pub(crate) fn alone(self) -> Self {
+        Self { is_alone: true, ..self }
     }
 
     pub(crate) const fn beacon(&self) -> &Beacon<S> {
@@ -174,10 +194,11 @@ impl<E: Engine, S: Scheme> Member<E, S> {
                 Err(error) => Effect::Accused(from, error.to_string()),
             },
             prefinal_engine::Effect::Finalized { slot, block } => {
-                if let Some(block) = &block {
-                    self.effect(Effect::Ordered(slot, digest(&block.transactions)));
+                let value = block.as_ref().map(|block| block.value);
+                if let Some(block) = block {
+                    self.effect(Effect::Ordered(slot, block.transactions));
                 }
-                return self.finalized(now, slot, block.map(|block| block.value));
+                return self.finalized(now, slot, value);
             }
             prefinal_engine::Effect::Abandoned { view } => {
                 return self.beacon.handle(now, ::prefinal_beacon::Input::Abandoned { view });
@@ -194,6 +215,9 @@ impl<E: Engine, S: Scheme> Member<E, S> {
     }
 
     fn prefinalized(&mut self, now: Instant, slot: Slot, view: View, value: Value) {
+        if self.is_alone {
+            return;
+        }
         let mut bound = value;
         if let Some(breach) = &mut self.breach {
             bound = breach.prefinalized(slot, view, value);
@@ -221,6 +245,9 @@ impl<E: Engine, S: Scheme> Member<E, S> {
 
     fn finalized(&mut self, now: Instant, slot: Slot, value: Option<Value>) {
         self.effect(Effect::Finalized(slot, value));
+        if self.is_alone {
+            return;
+        }
         self.values.insert(slot, value);
         let told = match &self.breach {
             Some(breach) => breach.finalized(slot, value),
@@ -325,12 +352,6 @@ impl<E: Engine, S: Scheme> Member<E, S> {
         };
         self.effect(effect);
     }
-}
-
-/// A digest of transactions in their order.
-fn digest(transactions: &[Arc<[u8]>]) -> [u8; 32] {
-    let one = |hash: Sha256, bytes: &Arc<[u8]>| hash.chain_update(Sha256::digest(bytes));
-    transactions.iter().fold(Sha256::new(), one).finalize().into()
 }
 
 /// The path that releases on prefinalization, and this party's secret of it.

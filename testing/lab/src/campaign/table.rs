@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ::prefinal_beacon::Binding;
 use ::prefinal_beacon::contract::Rule;
+use ::prefinal_beacon::{Binding, Limits};
 use prefinal_crypto_core::access::Party;
 use prefinal_engine::Pace;
 
@@ -120,7 +120,8 @@ impl<S: Forge> Table<S> {
         without: Option<Rule>,
     ) -> Result<Terms, Failure> {
         let finality = self.setup.finality(E::QUORUM).map_err(Failure::bad_input)?;
-        Ok(Terms { context: self.setup.context, binding, declared, finality, without })
+        let (context, limits) = (self.setup.context, Limits::default());
+        Ok(Terms { context, binding, declared, finality, without, limits })
     }
 
     /// Plays one execution. `values` says whether the keys are for inputs that have values.

@@ -6,7 +6,7 @@
 //! | `epochs`                        | that follow one another, on Jolteon and Malachite      |
 //! | `malachite`                     | on Malachite                                           |
 //! | `trantor`, `dispel`             | on Trantor, and on DISPEL                              |
-//! | `load`, `goodput`, `execution`, `observe` | of the experiments that `prefinal simulate` shows |
+//! | `load`, `goodput`, `execution`, `observe`, `deployment`, `transactions`, `transcripts` | of the experiments that `prefinal simulate` shows |
 //!
 //! One program, for each would compile every scheme on every engine again.
 #![allow(
@@ -20,6 +20,7 @@
 mod attacks;
 mod bites;
 mod committee;
+mod deployment;
 mod dispel;
 mod epochs;
 mod execution;
@@ -29,4 +30,6 @@ mod goodput;
 mod load;
 mod malachite;
 mod observe;
+mod transactions;
+mod transcripts;
 mod trantor;
