@@ -223,13 +223,19 @@ fn licences() -> Result<Vec<Gate>, Failed> {
 
 const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
 
-/// Benches are not run, but they compile.
+/// Benches are not run, but they compile. The documentation's examples come before the tests, which take ten times
+/// as long.
 fn tests() -> Result<Vec<Gate>, Failed> {
     setup::components(&["clippy"])?;
     setup::programs(&[CXX])?;
     let rustdoc = root().join("xtask/rustdoc.sh");
-    let mut gates =
-        vec![tested("--benches --no-run"), tested("").with("RUSTDOC", &rustdoc.to_string_lossy())];
+    let examples = format!("build --workspace --locked --features {EXTRAS} --examples");
+    let mut gates = vec![
+        linted(Gate::cargo(&examples)),
+        tested("--doc").with("RUSTDOC", &rustdoc.to_string_lossy()),
+        tested("--benches --no-run"),
+        tested("--tests"),
+    ];
     if computes_wide() {
         // Once more as on a processor without AVX-512: what is built, and what cannot be chosen by its name.
         let programs = "--test curve --test lanes --test schemes --test threads --test wire_memory";
