@@ -35,14 +35,14 @@ pub(super) struct TransactionOptions {
     submitted: Vec<u64>,
 }
 
-/// What is compared.
+/// What is compared, with its name in table, CSV and plot.
 const RUNS: [(Beside, &str); 3] = [
     (Beside::Nothing, "no beacon"),
     (Beside::SlowPath, "slow path only"),
     (Beside::BothPaths, "both paths"),
 ];
 
-/// One curve.
+/// Latency over throughput for one of them.
 struct Curve {
     beside: Beside,
     name: &'static str,

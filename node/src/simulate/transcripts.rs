@@ -42,7 +42,7 @@ impl TranscriptOptions {
     }
 }
 
-/// One run.
+/// One key generation over interfaces of one rate.
 struct Run {
     rate: Rate,
     agreement: Agreement,

@@ -70,11 +70,11 @@ pub struct Phase {
 /// What came of a run.
 #[derive(Debug)]
 pub struct Report {
-    /// In order.
+    /// Each minute from the start to the end.
     pub minutes: Vec<Minute>,
     /// Parties that were down: those of the outages, then the others.
     pub pauses: Vec<Pause>,
-    /// Parties that moved.
+    /// Parties that went to another region, in the order of time.
     pub moves: Vec<Move>,
     /// The first slot that may use the fast path.
     pub fast_from: Slot,

@@ -34,9 +34,9 @@ use prefinal_validator::setup::Plan;
 
 /// Bytes of a bundle: party and number, and payload.
 const BUNDLE: usize = 32 << 10;
-/// Bytes of a transaction.
+/// Length of a transaction in bytes.
 pub const TRANSACTION: usize = 512;
-/// Transactions in a bundle.
+/// How many transactions come as one.
 pub const BUNDLED: u64 = 64;
 /// The time that is simulated at once.
 const SLICE: Duration = Duration::from_millis(500);
@@ -44,7 +44,7 @@ const SLICE: Duration = Duration::from_millis(500);
 /// What stands beside the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
-    /// Nothing.
+    /// No beacon: transactions are executed when they are final.
     Nothing,
     /// A beacon with the slow path alone.
     SlowPath,

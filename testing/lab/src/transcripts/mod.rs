@@ -42,7 +42,7 @@ use crate::waits::Waits;
 /// How long the next party waits before it submits its aggregate too.
 pub const TURN: Duration = Duration::from_secs(2);
 
-/// What is ordered.
+/// What goes onto the chain, and so what parties agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
     /// Every dealing is a transaction.
@@ -65,7 +65,7 @@ pub struct Report {
     pub agreement: Waits,
     /// From the start to the key.
     pub total: Waits,
-    /// Bytes of a transcript.
+    /// Length of one party's transcript in bytes.
     pub transcript: usize,
     /// Bytes of transactions that were ordered until the last party had the key.
     pub on_chain: u64,
@@ -117,7 +117,7 @@ impl Transcripts {
         Ok(Self { setup: Arc::new(setup.clone()), identities, dealings })
     }
 
-    /// Runs one key generation.
+    /// Runs one key generation with these transcripts, over the world's links.
     ///
     /// # Errors
     /// If the engine refuses the committee, or a party does not come to a key, or to another one than the others.

@@ -29,7 +29,7 @@ pub(super) enum Input {
     Tick,
 }
 
-/// Work for a lane.
+/// What takes time, and is done on a core beside the machine.
 pub(super) enum Work {
     Engine(EngineJob),
     Deal,
@@ -40,7 +40,7 @@ pub(super) enum Work {
     Check(Arc<[u8]>),
 }
 
-/// What came of it.
+/// What came of the work.
 pub(super) enum Done {
     Engine(EngineVerdict),
     Dealt(Arc<[u8]>),
@@ -73,7 +73,7 @@ pub(super) enum Stage {
     Key,
 }
 
-/// What all parties know.
+/// What every party of a run is told before.
 #[derive(Clone)]
 pub(super) struct Terms {
     pub(super) agreement: Agreement,
@@ -98,7 +98,7 @@ impl Terms {
     }
 }
 
-/// The party.
+/// One party: its engine, the transcripts that it has, and how far it is.
 pub(super) struct Maker {
     me: Party,
     engine: Jolteon,
@@ -165,7 +165,7 @@ impl Maker {
         }
     }
 
-    /// A transaction is final.
+    /// Takes a transaction of a block that is final.
     fn ordered(&mut self, bytes: Arc<[u8]>) {
         match self.terms.agreement {
             // The first that is an aggregate counts; here all are.

@@ -36,20 +36,20 @@ pub struct Schedule {
 /// A time in which a party is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// The party.
+    /// The party that is down.
     pub party: Party,
-    /// When it stops.
+    /// When it stops without notice, as in a crash.
     pub from: Instant,
-    /// When it starts again.
+    /// When it starts again from its records.
     pub until: Instant,
 }
 
 /// A party goes on from another region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// The party.
+    /// The party that moves.
     pub party: Party,
-    /// When it is there.
+    /// From when on its messages take the new region's round trips.
     pub at: Instant,
     /// The region that it leaves.
     pub from: String,
