@@ -38,7 +38,7 @@ pub(super) struct TransactionOptions {
 /// What is compared, with its name in table, CSV and plot.
 const RUNS: [(Beside, &str); 3] = [
     (Beside::Nothing, "no beacon"),
-    (Beside::SlowPath, "slow path only"),
+    (Beside::SlowPath, "slow path"),
     (Beside::BothPaths, "both paths"),
 ];
 

@@ -66,7 +66,7 @@ fn transactions_wait_with_a_beacon_and_without() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let [rows, svg] = names.map(|name| fs::read_to_string(out.join(name)).unwrap());
     assert!(svg.contains("<svg"));
-    for name in ["no beacon,", "slow path only,", "both paths,"] {
+    for name in ["no beacon,", "slow path,", "both paths,"] {
         assert_eq!(rows.lines().filter(|line| line.starts_with(name)).count(), 1, "{rows}");
     }
     refused(&["simulate", "--load", "--engine", "malachite"], &["--engine", "jolteon"]);
