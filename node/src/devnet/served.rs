@@ -84,10 +84,13 @@ impl Served {
         address: SocketAddr,
         board: Arc<VufBoard>,
     ) -> Result<Self, Failure> {
-        let (page, shown) = (options.page.as_deref(), Arc::clone(&board));
-        let server = Server::open_vuf(address, page, shown, &options.limits).await?;
+        let (page, shown) = (options.files(), Arc::clone(&board));
+        let server = Server::open_vuf(address, page.as_deref(), shown, &options.limits).await?;
         let (address, period) = (server.address().map_err(Failure::bad_input)?, options.period);
-        say!("http://{address}/ serves values of the VUF, one each {period} s; Ctrl-C ends it");
+        let shows = if page.is_some() { "shows the slots, and " } else { "" };
+        say!(
+            "http://{address}/ {shows}serves values of the VUF, one each {period} s; Ctrl-C ends it"
+        );
         tokio::spawn(server.run());
         let time = Self::time_since(http::genesis().0);
         Ok(Self { vuf: Some(board), ..Self::nothing(time) })
@@ -164,5 +167,6 @@ impl Served {
     /// All parties have a slot's value.
     pub(super) fn show(&self, shown: &SlotReport) {
         self.board.iter().for_each(|board| board.show(shown));
+        self.vuf.iter().for_each(|board| board.show(shown));
     }
 }

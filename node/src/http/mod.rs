@@ -21,7 +21,7 @@
 //! | `/committee`                                              | who shares the key, for pages        |
 //! | `/transactions`, `/accounts`                              | wallets, if blocks are executed ([`transactions`]) |
 //! | `/sync`, `/genesis`                                       | nodes that follow such a chain ([`sync`]) |
-//! | `/vuf`, in the place of all others, with `--scheme wvuf`  | readers who have pinned an epoch of a weighted VUF (`vuf`) |
+//! | `/vuf`, in the place of all others but `/ping` and `/events`, with `--scheme wvuf` | readers who have pinned an epoch of a weighted VUF (`vuf`) |
 //! | anything else                                             | a file of the page, if there is one  |
 //!
 //! A client that asks for the next round waits for it. While the key is made, paths that name the chain
@@ -226,8 +226,9 @@ impl Server {
         board: Arc<Board>,
         limits: &Limits,
     ) -> Result<Self, Failure> {
-        let values = drand::routes().merge(events::routes()).merge(committee::routes());
-        let routes = values.with_state(board).merge(routes);
+        let feed = events::routes(Arc::clone(&board.feed));
+        let values = drand::routes().merge(committee::routes()).with_state(board);
+        let routes = values.merge(feed).merge(routes);
         Self::serve(address, (page, routes, takes_bodies), limits).await
     }
 
