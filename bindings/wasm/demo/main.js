@@ -112,7 +112,7 @@ function plot() {
   const height = Math.round(Math.min(Math.max(width / 3, 200), 300));
   at('plot').setAttribute('viewBox', `0 0 ${width} ${height}`);
   at('plot').style.height = `${height}px`;
-  const [left, right, top, bottom] = [66, width - 8, 12, height - 28];
+  const [left, right, top, bottom] = [78, width - 8, 12, height - 28];
   const high = roundUp(Math.max(...PATHS.flatMap(waitsBy), 1));
   const [first, last] = [slots[0].slot, slots.at(-1).slot];
   const x = (slot) => (last === first ? left : left + ((right - left) * (slot - first)) / (last - first));

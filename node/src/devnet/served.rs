@@ -53,7 +53,7 @@ impl Served {
         if S::NAME == scheme::Name::Wvuf {
             let board = VufBoard::new(setup, later);
             let board = board.ok_or_else(|| Failure::bad_input("a committee without stake"))?;
-            return Self::open_vuf(options, address, Arc::new(board)).await;
+            return Self::open_vuf(options, address, Arc::new(board), routes).await;
         }
         let page = options.files();
         let archive = shelf.archive(used, http::genesis().0).map_err(Failure::bad_input)?;
@@ -83,9 +83,11 @@ impl Served {
         options: &HttpOptions,
         address: SocketAddr,
         board: Arc<VufBoard>,
+        routes: Option<Router>,
     ) -> Result<Self, Failure> {
         let (page, shown) = (options.files(), Arc::clone(&board));
-        let server = Server::open_vuf(address, page.as_deref(), shown, &options.limits).await?;
+        let page_folder = page.as_deref();
+        let server = Server::open_vuf(address, page_folder, routes, shown, &options.limits).await?;
         let (address, period) = (server.address().map_err(Failure::bad_input)?, options.period);
         let shows = if page.is_some() { "shows the slots, and " } else { "" };
         say!(
