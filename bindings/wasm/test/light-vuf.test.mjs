@@ -63,6 +63,14 @@ for (const { call, what, data, code } of vuf.refused) {
   });
 }
 
+test('keys of late parties come later', () => {
+  const made = begin();
+  made.admit(vuf.early_keys);
+  fails(() => made.verify(vuf.proof), 'not-admitted');
+  made.admit(vuf.keys);
+  shows(made, vuf);
+});
+
 test('a refusal says what was needed, and who was wrong', () => {
   const refused = (wanted) => {
     const { call, data } = vuf.refused.find(({ what }) => what === wanted);

@@ -174,6 +174,19 @@ for (const { what, data, code } of forged('admit')) {
   });
 }
 
+test('keys that came too late for the first look are asked for again', async () => {
+  events = [now];
+  const keys = [vuf.early_keys, vuf.early_keys];
+  const epoch = { ...honest['/vuf/epochs/0'] };
+  // Asked for with the epoch, for its keys, and for those of late parties.
+  Object.defineProperty(epoch, 'keys', { enumerable: true, get: () => keys.shift() ?? vuf.keys });
+  answers = { ...honest, '/vuf/epochs/0': epoch };
+  const { page } = await open(`#pin=${vuf.pin}`);
+  assert.match((await rows(page, 1))[0], /^12 valid/);
+  assert.deepEqual(keys, []);
+  await page.close();
+});
+
 test('what cannot be checked is not called false', async () => {
   // Nothing is there of the next epoch, and the value before it comes after it.
   events = [next, now];

@@ -208,12 +208,18 @@ impl VufSamples {
             hex::encode(output.randomness())
         };
         let first = value(&self.epoch, &self.keys, &self.proof);
+        // As long as a party is late, whose partial is in the proof.
+        let mut early = self.keys.clone();
+        early.fast.as_mut().unwrap().blinded.remove(&Party::new(1)).unwrap();
+        let missing = VufVerifier::new(&self.epoch, &early).unwrap().verify(&self.proof);
+        assert_eq!(missing.unwrap_err().code(), "not-admitted");
         follower.advance(&self.handover).unwrap();
         let second = value(&follower.epoch(), &self.next, &self.next_proof);
         json!({
             "pin": hex::encode(self.epoch.id()),
             "epoch": hex::encode(self.epoch.to_wire()),
             "members": hex::encode(self.members.to_wire()),
+            "early_keys": hex::encode(early.to_wire()),
             "keys": hex::encode(self.keys.to_wire()),
             "proof": hex::encode(self.proof.to_wire()),
             "slot": self.proof.slot.get(),
