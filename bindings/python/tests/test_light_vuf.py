@@ -76,6 +76,30 @@ def test_what_a_server_could_put_in_the_place_of_it(vectors: Any) -> None:
     assert code(again) == "epoch-too-early"
 
 
+def test_keys_of_late_parties_come_later(vectors: Any) -> None:
+    client = reader(vectors)
+    client.admit(data(vectors, "early_keys"))
+    with pytest.raises(PrefinalError) as late:
+        client.verify(data(vectors, "proof"))
+    assert code(late) == "not-admitted"
+    client.admit(data(vectors, "keys"))
+    assert client.verify(data(vectors, "proof"))[0] == vectors["slot"]
+
+
+def test_forgeries(vectors: Any) -> None:
+    assert len(vectors["refused"]) >= 16
+    for forgery in vectors["refused"]:
+        client = reader(vectors)
+        client.admit(data(vectors, "keys"))
+        with pytest.raises(PrefinalError) as refused:
+            getattr(client, forgery["call"])(data(forgery, "data"))
+        assert code(refused) == forgery["code"], forgery["what"]
+        # Nothing has changed.
+        assert client.verify(data(vectors, "proof"))[0] == vectors["slot"]
+        client.advance(data(vectors, "handover"))
+        assert client.pin == data(vectors["next"], "pin")
+
+
 def test_altered_bytes_are_refused(vectors: Any) -> None:
     client = reader(vectors)
     client.admit(data(vectors, "keys"))

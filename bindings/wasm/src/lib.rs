@@ -9,6 +9,7 @@
 //! | `evaluation`  | values of the weighted VUF, from their proofs                             |
 //! | `rounding`    | weights and thresholds, checked over all sets of parties                  |
 //! | `light`       | clients that trust a committee or a key: an entry of its own               |
+//! | `light_vuf`   | readers of a weighted VUF who pin one of its epochs: an entry of its own   |
 //! | `draw`        | random numbers for transactions, from a slot's value: in every entry      |
 //! | `secrets`     | keys, signing, dealing, the search for weights: the second entry          |
 //! | `random`      | the browser's randomness                                                  |
@@ -33,6 +34,8 @@ mod evaluation;
 mod fields;
 #[cfg(feature = "light")]
 mod light;
+#[cfg(feature = "light-vuf")]
+mod light_vuf;
 #[cfg(feature = "verifier")]
 mod random;
 #[cfg(feature = "verifier")]

@@ -1,5 +1,9 @@
-// A real browser, and what pages complain about in it.
+// A real browser, what pages complain about in it, and what stands for a devnet.
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { extname } from 'node:path';
 
 import { chromium } from 'playwright-core';
 
@@ -19,4 +23,37 @@ export async function visit(browser, address) {
   });
   await page.goto(address);
   return { page, complaints };
+}
+
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
+
+/** The page's files, these events, and what `json` has for a path. */
+export async function serve(json, events) {
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url, 'http://localhost');
+    if (pathname === '/events') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const [name, data] of events()) response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+      return;
+    }
+    const found = json(pathname);
+    if (found !== undefined) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(found));
+      return;
+    }
+    const name = pathname === '/' ? '/index.html' : pathname;
+    try {
+      const body = await readFile(new URL(`../demo${name}`, import.meta.url));
+      response.writeHead(200, { 'content-type': TYPES[extname(name)] ?? 'text/plain' });
+      response.end(body);
+    } catch {
+      response.writeHead(404).end();
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { origin: `http://127.0.0.1:${server.address().port}`, close };
 }

@@ -64,19 +64,25 @@ after(async () => {
   if (project) rmSync(project, { recursive: true });
 });
 
+/** What verifies a round, and what refuses a false one. */
+const ROUNDS = {
+  name: 'Chain',
+  good: `Chain.quicknet().verify({ round: ${number}, signature: '${signature}' })`,
+  bad: `Chain.quicknet().verify({ round: ${number + 1}, signature: '${signature}' })`,
+};
+
 /** A program that imports the package by `from`, and its WebAssembly by `wasm` if that is not left to it. */
-function program(name, from, wasm) {
+function program(name, from, wasm, { name: imported, good, bad } = ROUNDS) {
   const file = join(project, `${name}.js`);
   const lines = [
-    `import init, { Chain, Draws } from '${from}';`,
+    `import init, { ${imported}, Draws } from '${from}';`,
     wasm === undefined ? '' : `import wasm from '${wasm}';`,
     'async function main() {',
     `  await init(${wasm === undefined ? '' : 'wasm'});`,
-    `  const round = { round: ${number}, signature: '${signature}' };`,
-    '  const value = Chain.quicknet().verify(round);',
+    `  const value = ${good};`,
     "  let refused = 'nothing refused';",
     '  try {',
-    '    Chain.quicknet().verify({ ...round, round: round.round + 1 });',
+    `    ${bad};`,
     '  } catch (error) {',
     '    refused = error.code;',
     '  }',
@@ -168,6 +174,34 @@ test('vite finds WebAssembly by itself, by its path, and in the module', async (
       build: { outDir: out(name), emptyOutDir: true, rollupOptions: { input } },
     });
     assert.equal(await shows(name, 'index.html'), EXPECTED, `${from} ${wasm}`);
+  }
+});
+
+test('the entries of readers, in a browser and in Node', async () => {
+  const file = new URL('../../../chain/light/tests/vectors/light.json', import.meta.url);
+  const { beacon, vuf } = JSON.parse(await readFile(file, 'utf8'));
+  const draw = (value) => new Draws(value, 'acme/raffle', TRANSACTION).at(1).order(250, 3);
+  const begin = (proof) =>
+    `((made) => { made.admit('${vuf.keys}'); return made.verify('${proof}').randomness; })` +
+    `(new LightVuf('${vuf.pin}', '${vuf.epoch}', '${vuf.members}'))`;
+  const asked = (slot) => `new Beacon('${beacon.key}', ${beacon.first}).verify(${slot}, '${beacon.signature}')`;
+  const readers = [
+    ['light', { name: 'Beacon', good: asked(beacon.slot), bad: asked(beacon.slot + 1) }, beacon.randomness, 'signature-mismatch'],
+    ['light-vuf', { name: 'LightVuf', good: begin(vuf.proof), bad: begin(vuf.next.proof) }, vuf.randomness, 'other-session'],
+  ];
+  for (const [entry, example, value, code] of readers) {
+    const expected = `${value} ${code} ${draw(value)}`;
+    const inline = `esbuild-${entry}`;
+    await bundle(inline, program(inline, `prefinal/${entry}/inline`, undefined, example), { format: 'esm' });
+    assert.equal(await shows(inline, `${inline}.js`), expected);
+    const asFile = `esbuild-${entry}-file`;
+    const entryFile = program(asFile, `prefinal/${entry}`, `prefinal/${entry}/wasm`, example);
+    await bundle(asFile, entryFile, { format: 'esm', loader: { '.wasm': 'file' } });
+    assert.equal(await shows(asFile, `${asFile}.js`), expected);
+    const node = `esbuild-node-${entry}`;
+    const more = { format: 'esm', platform: 'node', outExtension: { '.js': '.mjs' } };
+    await bundle(node, program(node, `prefinal/${entry}`, undefined, example), more);
+    assert.equal(runs(node, `${node}.mjs`), expected);
   }
 });
 

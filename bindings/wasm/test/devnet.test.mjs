@@ -15,34 +15,39 @@ const SLOTS = 12;
 const PATIENCE = { timeout: 120_000 };
 
 let browser;
-let devnet;
-let origin;
+const devnets = [];
 
 before(async () => {
   browser = await launch();
-  // In a checkout it finds the page by itself.
-  const fixed = ['devnet', '--http', '127.0.0.1:0', '--regions', 'none', '--parties', '4', '--seed', '7'];
-  devnet = spawn(program, [...fixed, '--slots', `${SLOTS}`], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
-  const failed = new Promise((_, reject) => {
-    devnet.once('error', reject);
-  });
-  const address = new Promise((resolve, reject) => {
-    const lines = createInterface({ input: devnet.stdout });
-    lines.on('line', (line) => {
-      const [found] = /^http:\/\/[\d.:]+/.exec(line) ?? [];
-      if (found) resolve(found);
-    });
-    lines.once('close', () => reject(new Error('the devnet ended without an address')));
-  });
-  origin = await Promise.race([address, failed]);
 });
 
 after(async () => {
-  devnet?.kill();
+  for (const devnet of devnets) devnet.kill();
   await browser?.close();
 });
 
+/** Starts a devnet; the parts of the first line that matches each pattern, when it has said them all. */
+function start(more, ...patterns) {
+  // In a checkout it finds the page by itself.
+  const fixed = ['devnet', '--http', '127.0.0.1:0', '--regions', 'none', '--parties', '4', '--seed', '7'];
+  const devnet = spawn(program, [...fixed, ...more], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  devnets.push(devnet);
+  const found = patterns.map(() => undefined);
+  return new Promise((resolve, reject) => {
+    devnet.once('error', reject);
+    const lines = createInterface({ input: devnet.stdout });
+    lines.on('line', (line) => {
+      patterns.forEach((pattern, at) => (found[at] ??= pattern.exec(line)?.[1]));
+      if (found.every((one) => one !== undefined)) resolve(found);
+    });
+    lines.once('close', () => reject(new Error(`the devnet ended, and said of ${patterns}: ${found}`)));
+  });
+}
+
+const ADDRESS = /^(http:\/\/[\d.:]+)/;
+
 test('the page follows a devnet, verifies its values and plots both paths', async () => {
+  const [origin] = await start(['--slots', `${SLOTS}`], ADDRESS);
   const { page, complaints } = await visit(browser, origin);
   const enough = () =>
     ['fast', 'slow'].every((path) => document.querySelectorAll(`#plot circle.${path}`).length >= 3);
@@ -78,5 +83,39 @@ test('the page follows a devnet, verifies its values and plots both paths', asyn
   }
   assert.match(await page.locator('#state').innerText(), /^\d+ values verified here, all valid$/);
   await page.screenshot({ path: fileURLToPath(new URL('../dist/devnet.png', import.meta.url)), fullPage: true });
+  assert.deepEqual(complaints, []);
+});
+
+test('the page follows a devnet with a weighted VUF from its pin over a handover', async () => {
+  const changes = ['--scheme', 'wvuf', '--epochs', '2', '--join', '1', '--leave', '1', '--slots', '60'];
+  const [origin, pin] = await start(changes, ADDRESS, /^pin of epoch 0: ([0-9a-f]{64})$/);
+  const { page, complaints } = await visit(browser, `${origin}/#pin=${pin}`);
+  const ask = async (path) => (await fetch(`${origin}${path}`)).json();
+  // Of the second epoch too, of which it knows nothing before.
+  await page.waitForFunction(
+    () => {
+      const begin = Number(document.querySelector('#epoch-1')?.cells[1].textContent);
+      return [...document.querySelectorAll('#rows tr')].some((row) => Number(row.cells[0].textContent) >= begin + 2);
+    },
+    undefined,
+    PATIENCE,
+  );
+  const rows = await page.locator('#rows tr').allInnerTexts();
+  assert.ok(rows.every((row) => /\svalid, .*ms\s/.test(row)), rows.join('\n'));
+  const slots = rows.map((row) => Number.parseInt(row, 10));
+  assert.deepEqual(slots, slots.map((_, at) => slots[0] - at), 'newest first, none left out');
+  const [first, second] = await page.locator('#epochs tr').allInnerTexts();
+  assert.match(first, /its pin was given\s+valid/);
+  assert.match(second, /signed by epoch 0\s+valid/);
+  const epochs = await ask('/vuf/epochs');
+  assert.ok(second.includes(epochs[1].pin.slice(0, 16)), second);
+  const { randomness } = await ask(`/vuf/values/${slots[0]}`);
+  assert.ok(rows[0].includes(randomness.slice(0, 16)), rows[0]);
+  const links = await page.locator('#links a').evaluateAll((all) => all.map((one) => one.href));
+  for (const href of links.filter((one) => !one.endsWith('/events'))) {
+    assert.equal((await fetch(href)).status, 200, href);
+  }
+  assert.match(await page.locator('#state').innerText(), /^\d+ values verified here, all valid$/);
+  await page.screenshot({ path: fileURLToPath(new URL('../dist/devnet-vuf.png', import.meta.url)), fullPage: true });
   assert.deepEqual(complaints, []);
 });

@@ -1,12 +1,9 @@
 // In Chromium: the package by itself, and the page that follows a devnet. What stands for the devnet here
 // sends rounds of a public chain, some of them forged; a real one is followed in `devnet.test.mjs`.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { extname } from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { launch, visit } from './browser.mjs';
+import { launch, serve, visit } from './browser.mjs';
 import { changed, vectors } from './vectors.mjs';
 
 const { chains } = vectors('drand');
@@ -39,45 +36,21 @@ delete honest[2].waits.slow;
 const forged = { ...honest[1], slot: 5000, round: 5000 };
 const lying = { ...honest[2], slot: honest[2].slot, value: changed(honest[2].value) };
 
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
 let events = [];
 const committee = { stakes: ['30', '20', '50', '100'], weights: [3, 2, 5, 10], shares: 20, slow: 9, fast: 15 };
 let browser;
-let server;
+let served;
 let origin;
-
-async function answer(request, response) {
-  const { pathname } = new URL(request.url, 'http://localhost');
-  if (pathname === '/events') {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const [name, data] of events) response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
-    return;
-  }
-  if (pathname === '/committee') {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(committee));
-    return;
-  }
-  const name = pathname === '/' ? '/index.html' : pathname;
-  try {
-    const body = await readFile(new URL(`../demo${name}`, import.meta.url));
-    response.writeHead(200, { 'content-type': TYPES[extname(name)] ?? 'text/plain' });
-    response.end(body);
-  } catch {
-    response.writeHead(404).end();
-  }
-}
 
 before(async () => {
   browser = await launch();
-  server = createServer(answer).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  origin = `http://127.0.0.1:${server.address().port}`;
+  served = await serve((path) => (path === '/committee' ? committee : undefined), () => events);
+  ({ origin } = served);
 });
 
 after(async () => {
   await browser?.close();
-  server?.closeAllConnections();
-  server?.close();
+  served?.close();
 });
 
 const open = (query = '') => visit(browser, `${origin}/${query}`);
@@ -195,7 +168,9 @@ test('the page sums waits up by path, and says who shares the key', async () => 
 });
 
 test('on a phone nothing is too small to read or too wide to see', async () => {
-  events = [['info', info], ...honest.map((one) => ['value', one])];
+  // As on a busy machine, so that the labels are long.
+  const slow = { fast: { parties: 3, mean_ms: 9000, longest_ms: 9000 } };
+  events = [['info', info], ...honest.map((one) => ['value', { ...one, waits: slow }])];
   for (const [width, height] of [[390, 844], [1280, 900]]) {
     const { page } = await open();
     await page.setViewportSize({ width, height });

@@ -26,6 +26,9 @@ const ANSWERS = {
     beacon_id: chain.beacon_id,
   },
   'rounds/latest': { round: round.number, signature: round.signature },
+  'vuf/epochs/0': { vuf_epoch: light.vuf.epoch, members: light.vuf.members, keys: light.vuf.keys },
+  'vuf/epochs/1': { handover: light.vuf.handover, keys: light.vuf.next.keys },
+  'vuf/values/latest': { epoch: 1, proof: light.vuf.next.proof },
 };
 
 /** What an example prints. */
@@ -70,5 +73,20 @@ test('the third draws', async () => {
 test('the fourth shows what an account has', async () => {
   const { accounts, verified } = light;
   assert.deepEqual(await run(examples[3], 3), [`slot ${verified.slot}: ${accounts[0].balance}`]);
-  assert.equal(examples.length, 4);
+});
+
+test('the fifth follows a weighted VUF from a pin', async () => {
+  const { argv } = process;
+  const { pin, next } = light.vuf;
+  const book = readFileSync(new URL('../../../docs/book/src/schemes/vuf.md', import.meta.url), 'utf8');
+  assert.ok(book.includes(examples[4]), 'the book shows the same program');
+  process.argv = [...argv.slice(0, 2), pin];
+  try {
+    assert.deepEqual(await run(examples[4], 4), [`slot ${next.slot}: ${next.randomness}`]);
+    process.argv[2] = next.pin;
+    await assert.rejects(run(examples[4], 5), { code: 'other-key' });
+  } finally {
+    process.argv = argv;
+  }
+  assert.equal(examples.length, 5);
 });

@@ -2,6 +2,7 @@
 import init, { Chain, type Draw, Draws, Electorate, PrefinalError, statement, thresholdStatement, verifyBeacon, verifyRounding, verifySignature } from 'prefinal';
 import { Config, SigningKey, solveRounding } from 'prefinal/full';
 import { Beacon, Draws as LightDraws, LightClient, LightKey, type VerifiedBlock } from 'prefinal/light';
+import { LightVuf } from 'prefinal/light-vuf';
 
 await init();
 const chain: Chain = Chain.quicknet();
@@ -23,13 +24,16 @@ client.advance('');
 const block: VerifiedBlock = client.verify('') ?? new LightKey('', '').verify(client.waypoint);
 const balance: bigint = block.account('').balance + block.slot + client.epoch;
 const rows: Uint8Array | undefined = block.rows.get(block.stateRoot) ?? new Beacon('', 3n).verify(balance, '');
+const reader = new LightVuf('', '', value);
+reader.advance(reader.pin);
+const { slot, randomness }: { slot: bigint; randomness: Uint8Array } = reader.verify('');
 const draw: Draw = new Draws(value, 'acme/raffle', '00').at(0);
 const winners: number[] = draw.order(draw.below(6n), 1);
 const shuffled: string[] = new LightDraws(value, 'acme/raffle', '00').at(1n).shuffled(['a', 'b']);
 try {
   verifyBeacon('{}', { round: 1n, signature: dealing });
 } catch (error) {
-  if (error instanceof PrefinalError) console.log(error.code, error.need, signers, weights, round, rows, winners, shuffled, voters);
+  if (error instanceof PrefinalError) console.log(error.code, error.need, signers, weights, round, rows, winners, shuffled, voters, slot + reader.epoch, randomness);
 }
 
 // @ts-expect-error rounds are numbers
@@ -42,3 +46,5 @@ new Draw(value);
 new Chain({ scheme: 'other', publicKey: '' });
 // @ts-expect-error only this package makes errors
 new PrefinalError('code', 'text');
+// @ts-expect-error keys are bytes
+reader.admit(7);

@@ -147,9 +147,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 }
 
 fn run_with<S: NamedScheme, E: NamedEngine>(options: &Options) -> Result<(), Failure> {
-    let is_extended = options.journal.is_some() || options.execute.execute.is_some();
-    if S::NAME == scheme::Name::Wvuf && options.http.http.is_some() && is_extended {
-        let why = "--http with --scheme wvuf: leave out --journal and --execute";
+    // The archive of values holds signatures, so a later run could serve none of the values before it.
+    if S::NAME == scheme::Name::Wvuf && options.http.http.is_some() && options.journal.is_some() {
+        let why = "--http with --scheme wvuf keeps no values for later runs: leave out --journal";
         return Err(Failure::bad_input(why));
     }
     let out = options.out.as_deref().map(Sink::open).transpose()?;
@@ -262,7 +262,8 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
     let mut interrupts = Interrupts::listen().map_err(Failure::bad_input)?;
     let parties: Vec<Party> = identities.iter().map(|identity| identity.me).collect();
     let journals = shelf.journals(&parties).map_err(Failure::bad_input)?;
-    let routes = work.routes();
+    let followers = if S::NAME == scheme::Name::Wvuf { None } else { work.followers() };
+    let routes = work.wallets().map(|wallets| wallets.merge(followers.unwrap_or_default()));
     let kept = (&shelf, journals.used);
     let served = Served::open::<S>(&options.http, &setup, &later, kept, routes).await?;
     let Journals { of_parties: journals, used } = journals;

@@ -53,7 +53,7 @@ impl Served {
         if S::NAME == scheme::Name::Wvuf {
             let board = VufBoard::new(setup, later);
             let board = board.ok_or_else(|| Failure::bad_input("a committee without stake"))?;
-            return Self::open_vuf(options, address, Arc::new(board)).await;
+            return Self::open_vuf(options, address, Arc::new(board), routes).await;
         }
         let page = options.files();
         let archive = shelf.archive(used, http::genesis().0).map_err(Failure::bad_input)?;
@@ -83,11 +83,16 @@ impl Served {
         options: &HttpOptions,
         address: SocketAddr,
         board: Arc<VufBoard>,
+        routes: Option<Router>,
     ) -> Result<Self, Failure> {
-        let (page, shown) = (options.page.as_deref(), Arc::clone(&board));
-        let server = Server::open_vuf(address, page, shown, &options.limits).await?;
+        let (page, shown) = (options.files(), Arc::clone(&board));
+        let page_folder = page.as_deref();
+        let server = Server::open_vuf(address, page_folder, routes, shown, &options.limits).await?;
         let (address, period) = (server.address().map_err(Failure::bad_input)?, options.period);
-        say!("http://{address}/ serves values of the VUF, one each {period} s; Ctrl-C ends it");
+        let shows = if page.is_some() { "shows the slots, and " } else { "" };
+        say!(
+            "http://{address}/ {shows}serves values of the VUF, one each {period} s; Ctrl-C ends it"
+        );
         tokio::spawn(server.run());
         let time = Self::time_since(http::genesis().0);
         Ok(Self { vuf: Some(board), ..Self::nothing(time) })
@@ -164,5 +169,6 @@ impl Served {
     /// All parties have a slot's value.
     pub(super) fn show(&self, shown: &SlotReport) {
         self.board.iter().for_each(|board| board.show(shown));
+        self.vuf.iter().for_each(|board| board.show(shown));
     }
 }

@@ -125,8 +125,11 @@ pub trait Workload: Sized + Send + 'static {
     /// Threads that may wait for disks, beside those that compute.
     fn threads(&self) -> usize;
 
-    /// What is served besides values.
-    fn routes(&self) -> Option<Router>;
+    /// What is served besides values to wallets.
+    fn wallets(&self) -> Option<Router>;
+
+    /// What is served to nodes that follow. They verify values by the one key of all epochs.
+    fn followers(&self) -> Option<Router>;
 
     /// Where parties leave the values that they reveal; `None` if no block reads them.
     fn values(&self) -> Option<Arc<SlotValues>>;
@@ -163,7 +166,11 @@ impl Workload for () {
         0
     }
 
-    fn routes(&self) -> Option<Router> {
+    fn wallets(&self) -> Option<Router> {
+        None
+    }
+
+    fn followers(&self) -> Option<Router> {
         None
     }
 
@@ -322,7 +329,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         self.stores.len()
     }
 
-    fn routes(&self) -> Option<Router> {
+    fn wallets(&self) -> Option<Router> {
         let door: Arc<dyn transactions::Ledger> = Arc::<Door<X>>::clone(&self.door);
         // The first epoch begins with the chain.
         let waypoint = light::waypoint(&self.setup, Slot::new(0));
@@ -330,8 +337,12 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
             "waypoint": hex::encode(waypoint.to_wire()),
             "members": hex::encode(light::members(&self.setup).to_wire()),
         });
+        Some(transactions::routes(door, begin))
+    }
+
+    fn followers(&self) -> Option<Router> {
         let library: Arc<dyn sync::Librarian> = Arc::<Library<X, _>>::clone(&self.library);
-        Some(transactions::routes(door, begin).merge(sync::routes(library)))
+        Some(sync::routes(library))
     }
 
     fn values(&self) -> Option<Arc<SlotValues>> {

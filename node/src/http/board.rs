@@ -3,7 +3,7 @@
 //! The devnet writes, requests read. A round is there as soon as one party has it; its waits are told
 //! when all have. Memory is taken when it starts (`rounds`): the oldest rounds go first.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
@@ -12,14 +12,13 @@ use ::prefinal_beacon::{Binding, Path, Slot, Value};
 use prefinal_crypto_core::bls::min_sig::{PublicKey, Signature};
 use prefinal_crypto_core::drand::{ChainInfo, Randomness, RoundNumber, Schedule, Scheme};
 use serde::Serialize;
-use serde_json::json;
-use tokio::sync::{broadcast, watch};
+use serde_json::{Value as Json, json};
+use tokio::sync::watch;
 
-use super::rounds::{Encoded, PLACES, Rounds};
+use super::events::Feed;
+use super::rounds::{PLACES, Rounds};
 use prefinal_lab::waits::Waits;
 
-/// Number of values that a later follower is told again, and that a follower may lag behind.
-const TOLD: usize = 256;
 /// How long a round may be late before a client that waits for it is told that it is not there.
 const LATE: Duration = Duration::from_secs(5);
 
@@ -65,14 +64,6 @@ pub(super) enum Answer {
     Missing,
 }
 
-/// One event that followers of the stream receive.
-#[derive(Clone)]
-pub(super) struct Notification {
-    /// Of this slot; of the chain itself if of none.
-    pub(super) slot: Option<u64>,
-    pub(super) data: Arc<str>,
-}
-
 /// How all parties came by a slot's value.
 #[derive(Clone, Debug)]
 pub struct SlotReport {
@@ -109,7 +100,7 @@ pub struct Board {
     state: RwLock<State>,
     /// The newest round; zero before the first.
     newest: watch::Sender<u64>,
-    told: broadcast::Sender<Notification>,
+    pub(super) feed: Arc<Feed>,
     /// Who shares the key, written once.
     pub(super) committee: OnceLock<String>,
 }
@@ -117,7 +108,6 @@ pub struct Board {
 struct State {
     chain: Option<Arc<Chain>>,
     rounds: Rounds,
-    told: VecDeque<Notification>,
 }
 
 /// The next whole second of Unix time, and how long it is till then.
@@ -141,13 +131,9 @@ impl Board {
             start,
             period,
             seed,
-            state: RwLock::new(State {
-                chain: None,
-                rounds: Rounds::new(PLACES),
-                told: VecDeque::with_capacity(TOLD + 1),
-            }),
+            state: RwLock::new(State { chain: None, rounds: Rounds::new(PLACES) }),
             newest: watch::Sender::new(0),
-            told: broadcast::Sender::new(TOLD),
+            feed: Arc::new(Feed::new()),
             committee: OnceLock::new(),
         }
     }
@@ -171,7 +157,7 @@ impl Board {
         let mut state = self.write();
         if state.chain.is_none() {
             let chain = Arc::new(self.chain_of(&info, Binding::Rounds { first }));
-            drop(self.told.send(Notification { slot: None, data: chain.v1.as_str().into() }));
+            self.feed.introduce(chain.v1.clone());
             state.chain = Some(chain);
         }
     }
@@ -253,29 +239,12 @@ impl Board {
 
     /// All parties have a slot's value.
     pub fn show(&self, shown: &SlotReport) {
-        let slot = shown.slot.get();
-        let mut state = self.write();
+        let state = self.read();
         let Some(round) = state.round_of(shown.slot) else { return };
         let Some(signature) = state.rounds.get(round) else { return };
-        let told = Notification { slot: Some(slot), data: shown.to_json(round, signature).into() };
-        state.told.push_back(told.clone());
-        while state.told.len() > TOLD {
-            state.told.pop_front();
-        }
-        // Nobody follows, perhaps.
-        drop(self.told.send(told));
-    }
-
-    /// What was told after this slot, and what will be: nothing twice, nothing left out.
-    pub(super) fn follow(
-        &self,
-        after: u64,
-    ) -> (VecDeque<Notification>, broadcast::Receiver<Notification>) {
-        let state = self.read();
-        let chain = state.chain.iter();
-        let chain = chain.map(|chain| Notification { slot: None, data: chain.v1.as_str().into() });
-        let past = state.told.iter().filter(|told| told.slot.is_some_and(|slot| slot > after));
-        (chain.chain(past.cloned()).collect(), self.told.subscribe())
+        let value = Randomness::of(signature);
+        let more = json!({ "round": round, "signature": hex::encode(signature) });
+        self.feed.tell(shown.slot.get(), shown.to_json(value.as_bytes(), more));
     }
 
     pub(super) fn chain(&self) -> Option<Arc<Chain>> {
@@ -362,7 +331,8 @@ impl Round {
 }
 
 impl SlotReport {
-    fn to_json(&self, round: u64, signature: &Encoded) -> String {
+    /// With the slot's value, and the fields that show it.
+    pub(super) fn to_json(&self, value: &[u8; 32], shown_by: Json) -> String {
         let most = self.ways.iter().max_by_key(|(path, way)| (way.parties, **path));
         let waits = self.ways.iter().map(|(path, PathWaits { parties, waits })| {
             let [mean, longest] = mean_and_longest(&waits.iter().copied().collect());
@@ -370,19 +340,25 @@ impl SlotReport {
             (path.to_string(), told)
         });
         let [mean, longest] = mean_and_longest(&self.waits());
-        json!({
+        let json = json!({
             "slot": self.slot.get(),
-            "round": round,
             "path": most.map(|(path, _)| path.to_string()),
             "wait_ms": mean,
             "longest_ms": longest,
-            "value": hex::encode(Randomness::of(signature).as_bytes()),
-            "signature": hex::encode(signature),
+            "value": hex::encode(value),
             "block": self.block.map(|block| hex::encode(block.to_bytes())),
             "waits": waits.collect::<serde_json::Map<_, _>>(),
-        })
-        .to_string()
+        });
+        joined(json, shown_by).to_string()
     }
+}
+
+/// The fields of both.
+pub(super) fn joined(mut json: Json, more: Json) -> Json {
+    if let (Json::Object(json), Json::Object(more)) = (&mut json, more) {
+        json.extend(more);
+    }
+    json
 }
 
 /// In milliseconds, exact to a microsecond.

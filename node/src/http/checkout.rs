@@ -17,7 +17,8 @@ const PACKAGE: &str = "bindings/wasm";
 const PAGE: &str = "demo";
 /// What is written by hand of the page, and what of it is made.
 const WRITTEN: [&str; 1] = ["demo/index.html"];
-const MADE: [&str; 2] = ["demo/prefinal/index.js", "demo/prefinal/verifier_bg.wasm"];
+const MADE: [&str; 3] =
+    ["demo/prefinal/index.js", "demo/prefinal/verifier_bg.wasm", "demo/prefinal/light-vuf_bg.wasm"];
 /// What makes it, in the checkout's root.
 const COMMAND: [&str; 3] = ["cargo", "xtask", "page"];
 

@@ -21,7 +21,7 @@
 //! | `/committee`                                              | who shares the key, for pages        |
 //! | `/transactions`, `/accounts`                              | wallets, if blocks are executed ([`transactions`]) |
 //! | `/sync`, `/genesis`                                       | nodes that follow such a chain ([`sync`]) |
-//! | `/vuf`, in the place of all others, with `--scheme wvuf`  | readers who have pinned an epoch of a weighted VUF (`vuf`) |
+//! | `/vuf`, with `/ping`, `/events`, `/transactions` and `/accounts` in the place of all others, with `--scheme wvuf` | readers who have pinned an epoch of a weighted VUF (`vuf`) |
 //! | anything else                                             | a file of the page, if there is one  |
 //!
 //! A client that asks for the next round waits for it. While the key is made, paths that name the chain
@@ -194,18 +194,21 @@ impl Server {
         Self::bind(address, (Page::default(), routes, false), board, limits).await
     }
 
-    /// Takes the address and reads the page, for values of a weighted VUF.
+    /// Takes the address and reads the page, for values of a weighted VUF; other routes may take bodies.
     ///
     /// # Errors
     /// As [`Self::open`].
     pub async fn open_vuf(
         address: SocketAddr,
         page: Option<&std::path::Path>,
+        routes: Option<Router>,
         board: Arc<VufBoard>,
         limits: &Limits,
     ) -> Result<Self, Failure> {
         let page = page.map_or_else(|| Ok(Page::default()), Page::read)?.beside(vuf::PATHS);
-        Self::serve(address, (page, vuf::routes(board), false), limits).await
+        let takes_bodies = routes.is_some();
+        let routes = vuf::routes(board).merge(routes.unwrap_or_default());
+        Self::serve(address, (page, routes, takes_bodies), limits).await
     }
 
     /// Takes the address, for routes of which some take bodies, and nothing else.
@@ -226,8 +229,9 @@ impl Server {
         board: Arc<Board>,
         limits: &Limits,
     ) -> Result<Self, Failure> {
-        let values = drand::routes().merge(events::routes()).merge(committee::routes());
-        let routes = values.with_state(board).merge(routes);
+        let feed = events::routes(Arc::clone(&board.feed));
+        let values = drand::routes().merge(committee::routes()).with_state(board);
+        let routes = values.merge(feed).merge(routes);
         Self::serve(address, (page, routes, takes_bodies), limits).await
     }
 

@@ -5,23 +5,23 @@
 //! gets on. Each party signs what its own key generation ended with. In a devnet all committees are known from the
 //! start, with the keys that sign; on another network a party has them from the set-up of the epoch.
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_crypto_core::certificate::{Certificate, Elector, Electorate};
 use prefinal_crypto_core::wvuf::BlindedKey;
-use prefinal_light::{
-    EpochRow, LightObject, MemberList, VufEpoch, VufHandover, VufKeys, VufProof, Waypoint,
-};
+use prefinal_light::{EpochRow, MemberList, VufEpoch, VufHandover, VufKeys, VufProof, Waypoint};
 use prefinal_protocol::{ChainId, EpochId, Slot};
 use prefinal_registry::{NamedScheme, light};
 use prefinal_validator::Event;
 use prefinal_validator::scheme::PerPath;
 use prefinal_validator::setup::{Identity, Plan, Setup};
 
-use super::vuf::{EPOCHS, PARTIALS, VALUES};
+use super::board::SlotReport;
+use super::events::Feed;
+use super::vuf::{EPOCHS, PARTIALS, VALUES, shown_by, summary};
 
 /// An epoch whose keys suffice.
 pub(super) struct Term {
@@ -49,6 +49,7 @@ pub struct VufBoard {
     /// By epoch, all that the chain will have.
     committees: Vec<Committee>,
     state: RwLock<State>,
+    pub(super) feed: Arc<Feed>,
 }
 
 #[derive(Default)]
@@ -75,7 +76,8 @@ impl VufBoard {
             Some(Committee { members, electorate })
         };
         let committees = stakes.map(committee).collect::<Option<_>>()?;
-        Some(Self { chain: setup.context.chain, committees, state: RwLock::default() })
+        let (chain, feed) = (setup.context.chain, Arc::new(Feed::new()));
+        Some(Self { chain, committees, state: RwLock::default(), feed })
     }
 
     /// Takes what a party noticed.
@@ -89,7 +91,10 @@ impl VufBoard {
                     let waypoint = Waypoint { chain: self.chain, epoch: row };
                     let epoch = VufEpoch { waypoint, key: keys.digest() };
                     let public_key = public_key.to_bytes();
-                    self.write().enter(Term::new(epoch, keys, public_key));
+                    let term = Term::new(epoch, keys, public_key);
+                    let info = summary(&term).to_string();
+                    self.write().enter(term);
+                    self.feed.introduce(info);
                     self.endorse(by, &epoch);
                 }
             }
@@ -129,10 +134,17 @@ impl VufBoard {
         read(&self.read().values)
     }
 
-    /// The committee of an epoch, encoded.
-    pub(super) fn members(&self, term: &Term) -> Vec<u8> {
+    /// The committee of an epoch.
+    pub(super) fn members(&self, term: &Term) -> Option<&MemberList> {
         let committee = self.committee(term.epoch.waypoint.epoch.epoch);
-        committee.map(|committee| committee.members.to_wire()).unwrap_or_default()
+        committee.map(|committee| &committee.members)
+    }
+
+    /// All parties have a slot's value.
+    pub fn show(&self, shown: &SlotReport) {
+        let state = self.read();
+        let Some((proof, randomness)) = state.values.get(&shown.slot) else { return };
+        self.feed.tell(shown.slot.get(), shown.to_json(randomness, shown_by(proof)));
     }
 
     fn committee(&self, epoch: EpochId) -> Option<&Committee> {

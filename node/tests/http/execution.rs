@@ -155,6 +155,20 @@ fn a_wallet_submits_and_verifies_what_became_of_it() {
     a_flood_is_answered(&wallet);
 }
 
+/// Values and states are shown by different keys, so a wallet needs no others with the weighted VUF.
+#[test]
+fn a_wallet_of_a_chain_with_the_weighted_vuf_is_served_and_a_follower_is_not() {
+    let devnet = Devnet::start(&["--scheme", "wvuf", "--execute", "transfers"]);
+    let wallet = Wallet::of(&devnet);
+    let transfer = wallet.pay(15, 0, 5);
+    let id = wallet.submit_in_time(transfer.bytes())["id"].as_str().unwrap().to_owned();
+    let said = wallet.committed(&id);
+    assert_eq!(said["outcome"], "paid");
+    wallet.receipt(&said, &transfer.hash());
+    assert_eq!(get(wallet.address, "/vuf/values/latest").status, 200);
+    assert_eq!(get(wallet.address, "/genesis").status, 404);
+}
+
 fn accounts_are_proven(wallet: &Wallet) {
     let account = wallet.id(15);
     let name = hex::encode(account.as_bytes());

@@ -15,8 +15,8 @@ use crate::devnet::Devnet;
 const PAGE: &str = "bindings/wasm/demo";
 /// The package that cargo runs, from the checkout's root.
 const NODE: Option<&str> = Some("node");
-const MADE: &str =
-    "mkdir prefinal && echo made | tee prefinal/index.js > prefinal/verifier_bg.wasm";
+const MADE: &str = "mkdir -p prefinal && cd prefinal && \
+    echo made | tee index.js light-vuf_bg.wasm > verifier_bg.wasm";
 
 /// A checkout, and a `cargo` that knows one task.
 struct Checkout(TempDir);
@@ -80,6 +80,11 @@ fn a_missing_page_is_built_once_and_that_is_said() {
     let second = checkout.devnet(elsewhere.path(), NODE, &[]);
     assert!(shows_the_page(&second) && !said(&second, "xtask"));
     assert_eq!(checkout.asked(), 1);
+    // One that was built before the page verified the weighted VUF is built again.
+    fs::remove_file(checkout.root().join(PAGE).join("prefinal/light-vuf_bg.wasm")).unwrap();
+    let third = checkout.devnet(elsewhere.path(), NODE, &[]);
+    assert!(shows_the_page(&third) && said(&third, "xtask"));
+    assert_eq!(checkout.asked(), 2);
 }
 
 /// What is in a folder must not run because somebody stands in it.

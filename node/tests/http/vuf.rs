@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::certificate::{CertificateError, Signers};
 use prefinal_light::{
     EndingError, LightObject, MemberList, TrustError, VufEpoch, VufFollower, VufHandover, VufKeys,
     VufKeysError, VufProof, VufValueError, VufVerifier,
@@ -13,6 +14,7 @@ use serde_json::Value;
 
 use crate::client::{ask, get, json};
 use crate::devnet::Devnet;
+use crate::stream::Follower;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -59,12 +61,15 @@ impl Served {
         hex::decode_to_slice(json["pin"].as_str().unwrap(), &mut pin).unwrap();
         let keys: VufKeys = object(&json, "keys");
         assert_eq!(json["weights"], serde_json::json!(keys.weights));
+        let members: MemberList = object(&json, "members");
+        let stakes = members.members.iter().map(|member| member.stake.to_string());
+        assert_eq!(json["stakes"], serde_json::json!(stakes.collect::<Vec<_>>()));
         assert_eq!(json["slow"], keys.slow.threshold);
         assert_eq!(json["fast"].as_u64(), keys.fast.as_ref().map(|fast| fast.threshold.into()));
         Self {
             pin,
             epoch: object(&json, "vuf_epoch"),
-            members: object(&json, "members"),
+            members,
             handover: handover.map(|_| object(&json, "handover")),
             keys,
         }
@@ -96,6 +101,7 @@ fn a_pin_of_the_first_epoch_verifies_values_of_it_and_of_the_epochs_that_follow(
     let changes = ["--epochs", "3", "--join", "1", "--leave", "1", "--slots", "45"];
     let devnet = start(&[&changes[..], &["--path", "tight"]].concat());
     let address = devnet.address;
+    let mut stream = Follower::new(address, None);
     let now = Served::read(address, 0);
     // In earnest the pin comes from somebody who is trusted.
     let mut follower = VufFollower::new(&now.pin, &now.epoch, &now.members).unwrap();
@@ -124,8 +130,28 @@ fn a_pin_of_the_first_epoch_verifies_values_of_it_and_of_the_epochs_that_follow(
     let slot = first.0.slot.get();
     assert_eq!(json(address, &format!("/vuf/values/{slot}")), first.1);
     let listed = json(address, "/vuf/epochs");
+    let (kind, info) = stream.next().unwrap();
+    assert_eq!((kind.as_str(), &info), ("info", &listed[0]));
     let pins: Vec<&Value> = listed.as_array().unwrap().iter().map(|one| &one["pin"]).collect();
     assert_eq!(pins, [now.pin, next.pin, third.pin].map(hex::encode).each_ref());
+    follow(&mut stream, &now, &next);
+}
+
+/// Values come one after the other, with what verifies them, over the end of an epoch.
+fn follow(stream: &mut Follower, now: &Served, next: &Served) {
+    let verifier = VufVerifier::new(&now.epoch, &now.keys).unwrap();
+    let (first, end) = (now.epoch.waypoint.epoch.first, next.epoch.waypoint.epoch.first);
+    for slot in first.get()..end.get() {
+        let told = stream.value();
+        let proof: VufProof = object(&told, "proof");
+        let output = verifier.verify(&proof).unwrap();
+        assert_eq!(told["value"], hex::encode(output.randomness()));
+        let numbers = [&told["slot"], &told["epoch"]].map(|number| number.as_u64().unwrap());
+        assert_eq!(numbers, [slot, 0]);
+        assert_eq!(proof.slot.get(), slot);
+        assert!(told["waits"].is_object());
+    }
+    assert_eq!(stream.value()["epoch"], 1);
 }
 
 /// What a server could put in the place of what it has.
@@ -145,6 +171,14 @@ fn attacks(now: &Served, next: &Served, proof: &VufProof) {
     let forged = VufHandover { key: now.epoch.key, ..next.handover.clone().unwrap() };
     let refused_handover = follower.clone().advance(&forged);
     assert!(matches!(refused_handover, Err(EndingError::Handover(_))), "{refused_handover:?}");
+    // Signed by one member, who holds less than a quorum.
+    let mut few = next.handover.clone().unwrap();
+    few.certificate.signers = Signers::new(now.members.members.len(), [Party::new(0)]).unwrap();
+    let refused_handover = follower.clone().advance(&few);
+    let is_few = |error: &EndingError| {
+        matches!(error, EndingError::Handover(CertificateError::BelowQuorum { .. }))
+    };
+    assert!(refused_handover.as_ref().is_err_and(is_few), "{refused_handover:?}");
     // A party's blinded key under another's name, and two that change places.
     let (one, two) = (Party::new(0), Party::new(1));
     let mut forged = now.keys.clone();
@@ -192,7 +226,9 @@ fn what_is_not_there_is_refused_in_words() {
     for path in
         ["/vuf/values/-1", "/vuf/values/+1", "/vuf/epochs/x", "/vuf/epochs/18446744073709551616"]
     {
-        assert_eq!(get(address, path).status, 400, "{path}");
+        let reply = get(address, path);
+        assert_eq!(reply.status, 400, "{path}");
+        assert!(reply.body.ends_with(": expected a number, or latest\n"), "{}", reply.body);
     }
     // drand's paths are those of another scheme.
     let other = get(address, "/info");
@@ -202,15 +238,14 @@ fn what_is_not_there_is_refused_in_words() {
 }
 
 #[test]
-fn what_a_devnet_with_the_vuf_cannot_do_is_said_before_it_begins() {
+fn a_devnet_with_the_vuf_keeps_no_values_for_later_runs_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("journals");
-    for more in [vec!["--journal", journal.to_str().unwrap()], vec!["--execute", "transfers"]] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_prefinal"));
-        command.args(["devnet", "--scheme", "wvuf", "--http", "localhost:0", "--no-page"]);
-        let output = command.args(["--parties", "4"]).args(more).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.contains("leave out --journal and --execute"), "{said}");
-        assert!(!output.status.success() && !journal.exists());
-    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prefinal"));
+    command.args(["devnet", "--scheme", "wvuf", "--http", "localhost:0", "--no-page"]);
+    command.args(["--parties", "4", "--journal"]).arg(&journal);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("keeps no values for later runs: leave out --journal"), "{said}");
+    assert!(!output.status.success() && !journal.exists());
 }

@@ -15,10 +15,11 @@ use wasm_bindgen_cli_support::Bindgen;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 /// Each entry's name and what it is compiled with.
-const ENTRIES: [(&str, &[&str]); 3] = [
+const ENTRIES: [(&str, &[&str]); 4] = [
     ("verifier", &[]),
     ("full", &["--features", "full"]),
     ("light", &["--no-default-features", "--features", "light"]),
+    ("light-vuf", &["--no-default-features", "--features", "light-vuf"]),
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -102,6 +102,88 @@ pub(crate) struct VufSamples {
     members: MemberList,
     next: VufKeys,
     next_proof: VufProof,
+    forgeries: Vec<Forgery>,
+}
+
+/// What a server could put in the place of the truth, with the call of a reader in the first epoch that refuses it.
+enum Forgery {
+    Advance(&'static str, VufHandover),
+    Admit(&'static str, VufKeys),
+    Verify(&'static str, VufProof),
+}
+
+impl Forgery {
+    fn all(now: &Term, next: &Term) -> Vec<Self> {
+        let good = now.handover(next, &[0, 1, 3]);
+        let mut padded = now.handover(next, &[0, 1]);
+        padded.certificate.signers = Signers::new(4, [0, 1, 3].map(Party::new)).unwrap();
+        let mut foreign = next.epoch();
+        foreign.waypoint.chain = ChainId::new([8; 32]);
+        let foreign = now.handover_of(&foreign, next, &[0, 1, 3]);
+        let mut lighter = now.keys();
+        lighter.slow.threshold = 1;
+        let mut other_path = now.keys();
+        let fast = other_path.fast.as_ref().unwrap().blinded[&Party::new(2)].clone();
+        other_path.slow.blinded.insert(Party::new(2), fast);
+        let mut keys = now.keys();
+        swap(&mut keys.slow.blinded, 2, 3);
+        let mut partials = now.proof(12, VufPath::Slow, &[0, 2, 3]);
+        swap(&mut partials.partials, 2, 3);
+        let moved = VufProof { slot: Slot::new(13), ..now.proof(12, VufPath::Slow, &[0, 1]) };
+        let later = next.proof(110, VufPath::Slow, &[0, 1]);
+        let renamed = VufProof { epoch: EpochId::new(0), ..later.clone() };
+        let relabelled =
+            VufProof { path: VufPath::Fast, ..now.proof(12, VufPath::Slow, &[0, 1, 2]) };
+        vec![
+            Self::Advance("signed by half of the stake", now.handover(next, &[0, 1])),
+            Self::Advance("said to be signed by one more", padded),
+            Self::Advance(
+                "to the key that there is",
+                VufHandover { key: now.keys().digest(), ..good.clone() },
+            ),
+            Self::Advance("from another slot on", VufHandover { first: Slot::new(50), ..good }),
+            Self::Advance("of another chain", foreign),
+            Self::Admit("keys of the next epoch", next.keys()),
+            Self::Admit("a threshold of one", lighter),
+            Self::Admit("a key of the other path", other_path),
+            Self::Admit("keys of two parties, swapped", keys),
+            Self::Verify("a value of another slot", moved),
+            Self::Verify("a value of the next epoch", later),
+            Self::Verify("the same, said to be of this one", renamed),
+            Self::Verify("a value of the other path", relabelled),
+            Self::Verify("partials of two parties, swapped", partials),
+            Self::Verify("too few partials", now.proof(12, VufPath::Slow, &[2, 3])),
+            Self::Verify("a value from before the epoch", now.proof(8, VufPath::Slow, &[0, 1])),
+        ]
+    }
+
+    fn to_json(&self, samples: &VufSamples) -> Value {
+        let follower = VufFollower::new(&samples.epoch.id(), &samples.epoch, &samples.members);
+        let (mut follower, epoch) = (follower.unwrap(), samples.epoch);
+        let (call, what, data, code) = match self {
+            Self::Advance(what, handover) => {
+                let refused = follower.advance(handover).unwrap_err();
+                ("advance", what, handover.to_wire(), refused.code())
+            }
+            Self::Admit(what, keys) => {
+                let refused = VufVerifier::new(&epoch, keys).map(drop).unwrap_err();
+                ("admit", what, keys.to_wire(), refused.code())
+            }
+            Self::Verify(what, proof) => {
+                let verifier = VufVerifier::new(&epoch, &samples.keys).unwrap();
+                let refused = verifier.verify(proof).unwrap_err();
+                ("verify", what, proof.to_wire(), refused.code())
+            }
+        };
+        json!({ "call": call, "what": what, "data": hex::encode(data), "code": code })
+    }
+}
+
+/// What two parties have published changes places.
+fn swap<T: Clone>(map: &mut BTreeMap<Party, T>, one: u32, other: u32) {
+    let [one, other] = [one, other].map(Party::new);
+    let (first, second) = (map[&one].clone(), map[&other].clone());
+    map.extend([(one, second), (other, first)]);
 }
 
 impl VufSamples {
@@ -115,6 +197,7 @@ impl VufSamples {
             members: now.members.clone(),
             next: next.keys(),
             next_proof: next.proof(110, VufPath::Slow, &[1, 4]),
+            forgeries: Forgery::all(&now, &next),
         }
     }
 
@@ -125,12 +208,18 @@ impl VufSamples {
             hex::encode(output.randomness())
         };
         let first = value(&self.epoch, &self.keys, &self.proof);
+        // As long as a party is late, whose partial is in the proof.
+        let mut early = self.keys.clone();
+        early.fast.as_mut().unwrap().blinded.remove(&Party::new(1)).unwrap();
+        let missing = VufVerifier::new(&self.epoch, &early).unwrap().verify(&self.proof);
+        assert_eq!(missing.unwrap_err().code(), "not-admitted");
         follower.advance(&self.handover).unwrap();
         let second = value(&follower.epoch(), &self.next, &self.next_proof);
         json!({
             "pin": hex::encode(self.epoch.id()),
             "epoch": hex::encode(self.epoch.to_wire()),
             "members": hex::encode(self.members.to_wire()),
+            "early_keys": hex::encode(early.to_wire()),
             "keys": hex::encode(self.keys.to_wire()),
             "proof": hex::encode(self.proof.to_wire()),
             "slot": self.proof.slot.get(),
@@ -143,6 +232,7 @@ impl VufSamples {
                 "slot": self.next_proof.slot.get(),
                 "randomness": second,
             },
+            "refused": self.forgeries.iter().map(|one| one.to_json(self)).collect::<Vec<_>>(),
         })
     }
 }
@@ -202,14 +292,12 @@ fn keys_of_another_epoch_are_refused() {
 #[test]
 fn a_blinded_key_is_one_partys_for_one_path_and_one_key() {
     let (now, next) = terms();
-    let [one, two] = [2, 3].map(Party::new);
+    let one = Party::new(2);
     let refused = |keys: &VufKeys| VufVerifier::new(&now.epoch(), keys).map(drop).unwrap_err();
     let possession = |party| VufKeysError::Blinded { party, error: AdmitError::Possession };
     // Two parties of the same weight change places.
     let mut forged = now.keys();
-    let blinded = &mut forged.slow.blinded;
-    let (first, second) = (blinded[&one].clone(), blinded[&two].clone());
-    blinded.extend([(one, second), (two, first)]);
+    swap(&mut forged.slow.blinded, 2, 3);
     assert_eq!(refused(&forged), possession(one));
     // Of the other path.
     let mut forged = now.keys();
@@ -242,9 +330,7 @@ fn values_of_other_slots_and_parties_are_refused() {
     let other_path = VufProof { path: VufPath::Fast, ..now.proof(12, VufPath::Slow, &[0, 1, 2]) };
     assert_eq!(verifier.verify(&other_path), faulty(&[0, 1, 2]));
     let mut swapped = now.proof(12, VufPath::Slow, &[0, 2, 3]);
-    let [one, two] = [2, 3].map(Party::new);
-    let (first, second) = (swapped.partials[&one], swapped.partials[&two]);
-    swapped.partials.extend([(one, second), (two, first)]);
+    swap(&mut swapped.partials, 2, 3);
     assert_eq!(verifier.verify(&swapped), faulty(&[2, 3]));
     let light = verifier.verify(&now.proof(12, VufPath::Slow, &[2, 3])).unwrap_err();
     assert!(matches!(light, VufValueError::Partials(QuorumError::BelowThreshold { got: 2, .. })));
