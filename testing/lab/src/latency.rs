@@ -4,7 +4,7 @@
 //! and with both paths (Algorithm 3). Results computed in one run are reused in the other.
 
 use crate::priced::Priced;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -132,19 +132,30 @@ impl<S: Priced> Experiment<S> {
         })
     }
 
-    /// Runs a simulation until every party has its values. `take` gets what is noted in portions, each with
-    /// how many values parties have by then and with the host, and may end the run.
+    /// Runs a simulation until every party has its values, but for those that are absent. `take` gets what is noted in
+    /// portions, each with how many values parties have by then and with the host, and may end the run.
     pub(crate) fn watch<E: Subject>(
         &self,
         simulation: &mut Simulation<ValidatorHost<S, E>>,
+        absent: &BTreeSet<Seat>,
         mut take: impl FnMut(Notes<S>, u64, &ValidatorHost<S, E>) -> Result<ControlFlow<()>, Failure>,
     ) -> Result<(), Failure> {
-        let wanted = self.slots.saturating_mul(u64::from(simulation.host().seats()));
+        let awaited = (0..simulation.host().seats()).map(Seat::new);
+        let awaited = awaited.filter(|seat| !absent.contains(seat)).map(|_| self.slots);
+        let wanted = awaited.fold(0, u64::saturating_add);
         let (mut seen, mut stop) = (0_u64, Stop::Watcher);
+        // A party that comes back from a crash may have a value twice.
+        let mut last: BTreeMap<Seat, Slot> = BTreeMap::new();
+        let mut is_new = |note: &Note<Observation<S>>| match &note.event {
+            Observation::Revealed(reveal) if !absent.contains(&note.seat) => {
+                last.insert(note.seat, reveal.slot) < Some(reveal.slot)
+            }
+            _ => false,
+        };
         while seen < wanted && stop == Stop::Watcher {
             let mut noted = 0_u64;
             stop = simulation.run_watching(Instant::at(PATIENCE), |note| {
-                seen += u64::from(matches!(note.event, Observation::Revealed(_)));
+                seen += u64::from(is_new(note));
                 noted += 1;
                 let halted = matches!(note.event, Observation::Halted(_));
                 let enough = seen >= wanted || noted >= KEPT || halted;
@@ -171,7 +182,7 @@ impl<S: Priced> Experiment<S> {
         let mut outcome = Outcome::default();
         // Everybody is honest, and nobody crashes.
         let mut clocks = GlobalClocks::new(Exceptions::default());
-        self.watch(&mut simulation, |notes, _, host| {
+        self.watch(&mut simulation, &BTreeSet::new(), |notes, _, host| {
             clocks.learn(&host.setups());
             for note in &notes {
                 clocks.take(Party::new(note.seat.get()), note);
