@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Literal
 
 import matplotlib
 
@@ -27,7 +28,7 @@ OUT = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(".")
 PARTIES = int(sys.argv[2]) if len(sys.argv) > 2 else 6
 SLOTS = int(sys.argv[3]) if len(sys.argv) > 3 else 3
 JITTER = int(sys.argv[4]) if len(sys.argv) > 4 else 5
-SCHEME = "bls" if sys.argv[5:6] == ["bls"] else "wvuf"
+SCHEME: Literal["bls", "wvuf"] = "bls" if sys.argv[5:6] == ["bls"] else "wvuf"
 COSTS = Path(sys.argv[6]).read_text() if len(sys.argv) > 6 else prefinal.measure_costs()
 
 largest = stakes.load("aptos_mainnet_129").largest(PARTIES)

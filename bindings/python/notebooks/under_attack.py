@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Literal
 
 import matplotlib
 
@@ -20,7 +21,7 @@ import matplotlib.pyplot as plt
 
 import prefinal
 from prefinal import plot, stakes
-from prefinal.faults import Loss, Partition, Wrong
+from prefinal.faults import Fault, Loss, Partition, Wrong
 
 OUT = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(".")
 PARTIES = int(sys.argv[2]) if len(sys.argv) > 2 else 5
@@ -33,9 +34,9 @@ largest = stakes.load("aptos_mainnet_129").largest(PARTIES)
 # No slot can be computed before it is final (Lemma 1).
 
 # %%
+paths: tuple[Literal["slow", "fast", "tight"], ...] = ("slow", "fast", "tight")
 runs = {
-    path: prefinal.simulate(largest, path=path, scheme="wvuf", slots=SLOTS)
-    for path in ("slow", "fast", "tight")
+    path: prefinal.simulate(largest, path=path, scheme="wvuf", slots=SLOTS) for path in paths
 }
 _, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for path, run in runs.items():
@@ -54,7 +55,7 @@ plt.savefig(OUT / "global_times.png", dpi=110)
 
 # %%
 liar = PARTIES - 1
-faults = {
+faults: dict[str, list[Fault]] = {
     "honest": [],
     "2 % of messages lost": [Loss(0.02, until_ms=3000)],
     "partition for 2 s": [Partition([range(PARTIES // 2)], 1000, 3000)],

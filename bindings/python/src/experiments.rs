@@ -2,7 +2,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
-use prefinal_lab::{Costs, Failure};
 use prefinal_lab::campaign::{
     EngineName, ExecutionReport, Function, Order, Signatures, Sums, Watch,
 };
@@ -10,6 +9,7 @@ use prefinal_lab::observe;
 use prefinal_lab::stakes::StakeTable;
 use prefinal_lab::thresholds::{self, Delays, Row};
 use prefinal_lab::waits::Waits;
+use prefinal_lab::{Costs, Failure};
 use prefinal_registry::{engine, types};
 use prefinal_weighted_rounding::Ratio;
 use pyo3::prelude::*;

@@ -130,8 +130,7 @@ impl RawFault {
             "loss" => return Ok(Fault::Loss(Loss { window, chance: self.chance() })),
             "partition" => {
                 let groups = self.groups.iter().map(seats).collect();
-                let blocked =
-                    if is_set { PartitionEffect::Held } else { PartitionEffect::Dropped };
+                let blocked = if is_set { PartitionEffect::Held } else { PartitionEffect::Dropped };
                 return Ok(Fault::Partition(Partition { window, groups, blocked }));
             }
             "crash" => {

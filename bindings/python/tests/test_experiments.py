@@ -112,7 +112,7 @@ def test_slots_are_final_before_anybody_can_compute_their_value(honest: prefinal
 def test_a_partition_holds_values_back_and_heals(held: bool) -> None:
     def first_value(run: prefinal.Simulation) -> int:
         pairs = zip(run.columns["time_us"], run.columns["kind"])
-        return min(time for time, kind in pairs if kind == "revealed")
+        return int(min(time for time, kind in pairs if kind == "revealed"))
 
     parted = play(faults=[Partition([[0, 1], [2]], 0, 20_000, held)])
     # Party 3 is in none, so nobody has a quorum.

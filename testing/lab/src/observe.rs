@@ -23,7 +23,7 @@ use prefinal_weighted_rounding::{Ratio, Stake, Weight};
 
 use super::committee::{Ground, Observation, Prices, Subject};
 use super::costs::Costs;
-use super::latency::Experiment;
+use super::latency::{Experiment, Goal};
 use crate::campaign::{Forge, Junk};
 use crate::failure::Failure;
 use crate::faults::Fault;
@@ -176,7 +176,8 @@ fn experiment<S: Priced>(order: &Order) -> Result<Experiment<S>, Failure> {
     order.faults.iter().try_for_each(|fault| fault.check(seats))?;
     let network = order.network(plan.parties())?;
     let prices = order.charge.costs()?;
-    let prices = prices.map_or(Prices::FREE, |costs| Prices::Measured { costs, cores: order.cores });
+    let prices =
+        prices.map_or(Prices::FREE, |costs| Prices::Measured { costs, cores: order.cores });
     let ground = Ground::new(&plan, order.seed).map_err(Failure::bad_input)?;
     Ok(Experiment {
         ground: Arc::new(ground),
@@ -214,7 +215,7 @@ where
     }
     let exceptions = order.exceptions();
     let mut clocks = GlobalClocks::new(exceptions.clone());
-    experiment.watch(&mut simulation, &absent, |notes, revealed, host| {
+    experiment.watch(&mut simulation, &Goal::Each { absent }, |notes, revealed, host| {
         clocks.learn(&host.setups());
         let mut events = arrived.take();
         for note in &notes {

@@ -43,6 +43,7 @@ pub fn of_weights(
     }
     let early = Pair::new(Pair::FAST, Ratio::TWO_THIRDS, Ratio::ONE).map_err(Failure::bad_input)?;
     let rounding = Rounding::of_weights(stakes, weights, &pairs(Pair::slow(), early, algorithm)?);
-    let rounding = rounding.map_err(|error| Failure::bad_input(format_args!("weights: {error}")))?;
+    let rounding =
+        rounding.map_err(|error| Failure::bad_input(format_args!("weights: {error}")))?;
     plan(rounding, algorithm, Ratio::ONE).map_err(Failure::bad_input)
 }

@@ -177,7 +177,7 @@ def _arguments(
         if not isinstance(name, str):
             raise TypeError(f"expected a region's name, got {type(name).__name__}")
     ratio = _ratio(fast)
-    usual = {"path": "fast", "weights": None, "messages": False, "faults": []}
+    usual: dict[str, Any] = {"path": "fast", "weights": None, "messages": False, "faults": []}
     return {
         **usual,
         "stakes": _core.whole_numbers(stakes),
