@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use prefinal_lab::Failure;
 use prefinal_lab::stakes::{Holders, StakeTable};
-use prefinal_lab::{place, place_in};
-use prefinal_pvss_dkg::Shape;
+use prefinal_lab::{place, place_in, weighing};
 use prefinal_sim::Placement;
 use prefinal_validator::setup::{Algorithm, Plan, PlanError};
 use prefinal_weighted_rounding::verify::VerifyError;
-use prefinal_weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Weight};
+use prefinal_weighted_rounding::{Objective, Pair, Ratio, Rounding, Weight};
 
 use crate::round::pair;
 
@@ -60,9 +59,7 @@ impl Weighing {
         let slow = self.slow()?;
         let most = if self.weights { Ratio::ONE } else { fast };
         let early = pair(Pair::FAST, &[Ratio::TWO_THIRDS, most])?;
-        let mut pairs = vec![slow];
-        pairs.extend((algorithm == Algorithm::Fast).then_some(early));
-        let profile = Profile::new(pairs).map_err(Failure::bad_input)?;
+        let profile = weighing::pairs(slow, early, algorithm)?;
         let rounding = if self.weights {
             let given = Rounding::of_weights(&stakes, &holders.weights, &profile);
             given.map_err(WeighingError::Weights)?
@@ -72,8 +69,7 @@ impl Weighing {
                 budget.map_or_else(Objective::least_total, Objective::least_reconstruction);
             Rounding::solve(&stakes, &profile, objective).map_err(PlanError::from)?
         };
-        let shape = Shape::from_rounding(&rounding).map_err(PlanError::from)?;
-        Ok(Plan { stakes, shape, choice: algorithm, fast_ratio: fast, rounding: Some(rounding) })
+        Ok(weighing::plan(rounding, algorithm, fast)?)
     }
 
     /// Where the parties are.

@@ -23,7 +23,9 @@
 //! | `light`       | clients that trust a committee or a key                              |
 //! | `shares`      | who holds how many shares                                            |
 //! | `wire`        | classes of objects that are their bytes                              |
+//! | `order`       | what a run in virtual time is asked for, with its faults             |
 //! | `simulation`  | a seeded committee in virtual time                                   |
+//! | `experiments` | thresholds against each other, campaigns under attack                |
 //! | `tables`      | stake tables                                                         |
 //!
 //! Two rules. Nothing that Python passes panics: a wrong type is a `TypeError`, a wrong value a
@@ -39,9 +41,11 @@ mod dkg;
 mod drand;
 mod draw;
 mod error;
+mod experiments;
 mod input;
 mod light;
 mod many;
+mod order;
 mod random;
 mod registration;
 mod rounding;
@@ -77,6 +81,8 @@ mod _core {
     use crate::drand::ChainInfo;
     #[pymodule_export]
     use crate::draw::{Draw, Draws};
+    #[pymodule_export]
+    use crate::experiments::{campaign, compare, measure_costs};
     #[pymodule_export]
     use crate::light::{LightClient, LightKey, LightVuf, VerifiedBlock};
     #[pymodule_export]

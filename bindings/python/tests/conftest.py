@@ -8,6 +8,8 @@ from typing import Any, Callable
 
 import pytest
 
+import prefinal
+
 ROOT = Path(__file__).resolve().parents[3]
 VECTORS = ROOT / "crypto-core" / "tests" / "vectors"
 
@@ -22,3 +24,9 @@ def model() -> Callable[[str], Any]:
 def published() -> Callable[[str], Any]:
     """Reads vectors that others published."""
     return lambda name: json.loads((VECTORS / f"{name}.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def costs() -> str:
+    """What cryptography costs here. Measuring it takes long where code is not optimised."""
+    return prefinal.measure_costs()

@@ -63,12 +63,20 @@ def test_a_timeline_shows_one_slot() -> None:
         plot.timeline(run, 10**6)
 
 
-@pytest.mark.parametrize("name", ["fast_path_stake", "latency_figure"])
-def test_notebooks_run(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("fast_path_stake", []), ("latency_figure", []), ("tight_and_ramp", ["4", "2", "5", "wvuf"]),
+     ("under_attack", [])],
+)
+def test_notebooks_run(name: str, parameters: list[str], tmp_path: Path, costs: str) -> None:
     script = NOTEBOOKS / f"{name}.py"
+    measured = tmp_path / "costs.json"
+    measured.write_text(costs)
+    last = [str(measured)] if parameters else []
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, timeout=300
-    )
+        [sys.executable, str(script), str(tmp_path), *parameters, *last],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     pictures = list(tmp_path.glob("*.png"))
     assert len(pictures) == 2 and all(picture.stat().st_size > 5000 for picture in pictures)

@@ -52,10 +52,10 @@ def test_the_fast_path_is_faster(scheme: Any) -> None:
     assert means[1] < means[0]
 
 
-def test_without_distance_and_with_costs() -> None:
+def test_without_distance_and_with_costs(costs: str) -> None:
     free = prefinal.simulate(STAKES, slots=3, regions="none")
     assert all(wait.ms == 0 for wait in free.waits)
-    costly = prefinal.simulate(STAKES, slots=3, regions="none", costs="measured", cores=1)
+    costly = prefinal.simulate(STAKES, slots=3, regions="none", costs=costs, cores=1)
     assert any(wait.ms > 0 for wait in costly.waits)
     tight = prefinal.simulate([1] * 4, slots=3, path="tight", regions=["eu-west-1", "us-east-1"])
     assert len(tight.waits) >= 12

@@ -1,30 +1,14 @@
 //! What a campaign says: violations as they happen, how far it is, what was done.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant as Clock};
+use std::time::Instant as Clock;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use prefinal_lab::Failure;
-use prefinal_lab::campaign::{EngineName, ExecutionReport, Function, Order, Tally, Watch};
+use prefinal_lab::campaign::{EngineName, ExecutionReport, Function, Order, Sums, Watch};
 
 use crate::{output, table};
-
-/// A campaign's executions so far.
-#[derive(Default)]
-struct Sums {
-    executions: u64,
-    violations: u64,
-    played: BTreeMap<(EngineName, Function), u64>,
-    slots: usize,
-    /// By the slow path, the fast path, tight thresholds.
-    values: [usize; 3],
-    tally: Tally,
-    most_kept: usize,
-    took: Duration,
-    fingerprint: u64,
-}
 
 /// Plays a campaign and says what came of it; `command` asks for it, but for what an execution is played
 /// with and its seed.
@@ -67,7 +51,7 @@ impl Report {
     fn end(self) -> Result<(), Failure> {
         self.bar.finish_and_clear();
         let sums = self.sums.into_inner().unwrap_or_else(PoisonError::into_inner);
-        sums.print();
+        print(&sums);
         if sums.violations > 0 {
             let what = format!("{} of {} executions", sums.violations, sums.executions);
             return Err(Failure::Disagreement(format!("violations in {what}")));
@@ -95,63 +79,42 @@ impl Watch for Report {
     }
 }
 
-impl Sums {
-    fn add(&mut self, kind: (EngineName, Function), played: &ExecutionReport) {
-        self.executions += 1;
-        *self.played.entry(kind).or_default() += 1;
-        self.tally.merge(&played.tally);
-        self.most_kept = self.most_kept.max(played.most_kept);
-        self.took += played.took;
-        // The same in whatever order they end.
-        let mixed =
-            (played.fingerprint ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        self.fingerprint = self.fingerprint.wrapping_add(mixed ^ mixed >> 32);
-        match &played.outcome {
-            Ok(summary) => {
-                self.slots += summary.slots;
-                let values = [summary.slow, summary.fast, summary.tight];
-                self.values.iter_mut().zip(values).for_each(|(sum, more)| *sum += more);
-            }
-            Err(_) => self.violations += 1,
-        }
-    }
-
-    fn print(&self) {
-        let rows = self.tally.rows().map(|(kind, count)| {
-            [kind.to_string(), count.executions.to_string(), count.times.to_string()]
-        });
-        say!("{}", table::table(&["what was done", "executions", "times"], rows));
-        let rows = self.played.iter().map(|((engine, function), count)| {
-            [engine.to_string(), function.to_string(), count.to_string()]
-        });
-        say!("{}", table::table(&["engine", "function", "executions"], rows));
-        let is_sync = |(engine, _): &(EngineName, Function)| *engine == EngineName::Sync;
-        if self.played.keys().all(is_sync) {
-            say!(
-                "{} executions, {} faults, {:.0} s of virtual time; {} blocks followed, at most {} bytes \
-                 asked for and held by one follower; fingerprint {:016x}; {} violations",
-                self.executions,
-                self.tally.total(),
-                self.took.as_secs_f64(),
-                self.slots,
-                self.most_kept,
-                self.fingerprint,
-                self.violations
-            );
-            return;
-        }
-        let [slow, fast, tight] = self.values;
+/// Says what was done, and what came of it.
+fn print(sums: &Sums) {
+    let rows = sums.tally.rows().map(|(kind, count)| {
+        [kind.to_string(), count.executions.to_string(), count.times.to_string()]
+    });
+    say!("{}", table::table(&["what was done", "executions", "times"], rows));
+    let rows = sums.played.iter().map(|((engine, function), count)| {
+        [engine.to_string(), function.to_string(), count.to_string()]
+    });
+    say!("{}", table::table(&["engine", "function", "executions"], rows));
+    let is_sync = |(engine, _): &(EngineName, Function)| *engine == EngineName::Sync;
+    if sums.played.keys().all(is_sync) {
         say!(
-            "{} executions, {} faults, {:.0} s of virtual time; {} slots got their values, of single \
-             parties {slow} by the slow path, {fast} by the fast, {tight} by tight thresholds; at most {} \
-             partials kept by one party; fingerprint {:016x}; {} violations",
-            self.executions,
-            self.tally.total(),
-            self.took.as_secs_f64(),
-            self.slots,
-            self.most_kept,
-            self.fingerprint,
-            self.violations
+            "{} executions, {} faults, {:.0} s of virtual time; {} blocks followed, at most {} bytes \
+             asked for and held by one follower; fingerprint {:016x}; {} violations",
+            sums.executions,
+            sums.tally.total(),
+            sums.took.as_secs_f64(),
+            sums.slots,
+            sums.most_kept,
+            sums.fingerprint,
+            sums.violations
         );
+        return;
     }
+    let [slow, fast, tight] = sums.values;
+    say!(
+        "{} executions, {} faults, {:.0} s of virtual time; {} slots got their values, of single \
+         parties {slow} by the slow path, {fast} by the fast, {tight} by tight thresholds; at most {} \
+         partials kept by one party; fingerprint {:016x}; {} violations",
+        sums.executions,
+        sums.tally.total(),
+        sums.took.as_secs_f64(),
+        sums.slots,
+        sums.most_kept,
+        sums.fingerprint,
+        sums.violations
+    );
 }

@@ -4,7 +4,7 @@
 //! and with both paths (Algorithm 3). Results computed in one run are reused in the other.
 
 use crate::priced::Priced;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +30,23 @@ pub(crate) const INSTANT: Duration = Duration::from_millis(1);
 
 /// Notes that are kept at a time: the proofs in them would fill the memory.
 pub(crate) const KEPT: u64 = 4096;
+
+/// When a run ends.
+pub(crate) enum Goal {
+    /// All parties together have as many values as if each had its own.
+    Together,
+    /// Each party has its values, but for some that are down for good.
+    Each {
+        /// The seats that are not waited for.
+        absent: BTreeSet<Seat>,
+    },
+}
+
+impl Goal {
+    fn is_absent(&self, seat: Seat) -> bool {
+        matches!(self, Self::Each { absent } if absent.contains(&seat))
+    }
+}
 
 /// What was noted of a part of a run.
 type Notes<S> = Vec<Note<Observation<S>>>;
@@ -132,19 +149,36 @@ impl<S: Priced> Experiment<S> {
         })
     }
 
-    /// Runs a simulation until every party has its values. `take` gets what is noted in portions, each with
-    /// how many values parties have by then and with the host, and may end the run.
+    /// Runs a simulation until parties have their values. `take` gets what is noted in
+    /// portions, each with how many values parties have by then and with the host, and may end the run.
     pub(crate) fn watch<E: Subject>(
         &self,
         simulation: &mut Simulation<ValidatorHost<S, E>>,
+        goal: &Goal,
         mut take: impl FnMut(Notes<S>, u64, &ValidatorHost<S, E>) -> Result<ControlFlow<()>, Failure>,
     ) -> Result<(), Failure> {
-        let wanted = self.slots.saturating_mul(u64::from(simulation.host().seats()));
+        let awaited = (0..simulation.host().seats()).map(Seat::new);
+        let awaited = awaited.filter(|seat| !goal.is_absent(*seat)).map(|_| self.slots);
+        let wanted = awaited.fold(0, u64::saturating_add);
         let (mut seen, mut stop) = (0_u64, Stop::Watcher);
+        let mut values: BTreeMap<Seat, (Slot, u64)> = BTreeMap::new();
+        let mut is_counted = |note: &Note<Observation<S>>| match (&note.event, goal) {
+            (Observation::Revealed(_), Goal::Together) => true,
+            (Observation::Revealed(reveal), Goal::Each { absent }) => {
+                // A party that comes back from a crash may have a value twice.
+                let (last, count) = values.entry(note.seat).or_insert((reveal.slot, 0));
+                if *count == 0 || *last < reveal.slot {
+                    (*last, *count) = (reveal.slot, *count + 1);
+                    return *count <= self.slots && !absent.contains(&note.seat);
+                }
+                false
+            }
+            _ => false,
+        };
         while seen < wanted && stop == Stop::Watcher {
             let mut noted = 0_u64;
             stop = simulation.run_watching(Instant::at(PATIENCE), |note| {
-                seen += u64::from(matches!(note.event, Observation::Revealed(_)));
+                seen += u64::from(is_counted(note));
                 noted += 1;
                 let halted = matches!(note.event, Observation::Halted(_));
                 let enough = seen >= wanted || noted >= KEPT || halted;
@@ -171,7 +205,7 @@ impl<S: Priced> Experiment<S> {
         let mut outcome = Outcome::default();
         // Everybody is honest, and nobody crashes.
         let mut clocks = GlobalClocks::new(Exceptions::default());
-        self.watch(&mut simulation, |notes, _, host| {
+        self.watch(&mut simulation, &Goal::Together, |notes, _, host| {
             clocks.learn(&host.setups());
             for note in &notes {
                 clocks.take(Party::new(note.seat.get()), note);

@@ -13,7 +13,7 @@
 //! | [`global`]     | when anybody could know that a slot is final, and when anybody could compute its value |
 //! | [`transcripts`] | key generation by transcripts: one aggregate on the chain, beside every dealing on it |
 //! | [`thresholds`] | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
-//! | [`observe`]    | a run event by event, for analysis in other programs                      |
+//! | [`observe`]    | a run event by event, for analysis in other programs; [`faults`]: what goes wrong in it |
 //! | [`committee`]  | the host: real machines in the simulator, each thing computed once        |
 //! | `known`        | results of checks, shared by all parties                                  |
 //! | `ground`       | keys, and what the key generation has computed                            |
@@ -23,7 +23,7 @@
 //! | `seen`         | the notes of a run                                                        |
 //! | [`waits`]      | how long parties waited for values; [`timeline`]: what happened to each slot |
 //! | `prices`       | the price of each piece of work; [`costs`]: primitives, measured          |
-//! | [`stakes`]     | stake tables from files                                                   |
+//! | [`stakes`]     | stake tables from files; [`weighing`]: committees with other weights than usual |
 //!
 //! Engine, key generation, beacon and cryptography are the real ones. The network is that of [`prefinal_sim`],
 //! and cryptography costs what was measured at the start. Nothing here prints or writes.
@@ -37,6 +37,7 @@ pub mod costs;
 pub mod dealt;
 pub mod execution;
 mod failure;
+pub mod faults;
 mod finality;
 pub mod global;
 mod ground;
@@ -60,7 +61,8 @@ pub mod timeline;
 pub mod transcripts;
 mod view;
 pub mod waits;
+pub mod weighing;
 
 pub use crate::costs::Costs;
 pub use crate::failure::Failure;
-pub use crate::place::{place, place_in};
+pub use crate::place::{place, place_in, place_on};

@@ -1,13 +1,14 @@
 //! A seeded run, event by event, for analysis in other programs.
 //!
-//! The committee, the engine, the links and the prices are those of the latency experiment. Nothing is
-//! printed or written: the caller gets the events in portions, in the order of virtual time. The same
-//! order of a run gives the same events, unless costs are measured.
+//! The committee, the engines, the links and the prices are those of the latency experiment; [`Fault`]s may be added.
+//! Nothing is printed or written: the caller gets the events in portions, in the order of virtual time, and at the end
+//! when each slot was final and computable. The same order of a run gives the same events, unless costs are measured.
 //!
 //! The Python package uses this. The experiment with its summary is in `latency`.
 
 use crate::priced::Priced;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -15,20 +16,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use ::prefinal_beacon::Path;
-use ::prefinal_beacon::{Bls, Wvuf};
-use prefinal_jolteon::Jolteon;
-use prefinal_sim::{Jitter, Network};
-use prefinal_weighted_rounding::{Ratio, Stake};
+use prefinal_crypto_core::access::Party;
+use prefinal_engine::Engine;
+use prefinal_sim::{Geography, Jitter, Network, Note, Seat};
+use prefinal_weighted_rounding::{Ratio, Stake, Weight};
 
-use super::committee::{Ground, Observation, Prices};
+use super::committee::{Ground, Observation, Prices, Subject};
 use super::costs::Costs;
-use super::latency::Experiment;
+use super::latency::{Experiment, Goal};
+use crate::campaign::{Forge, Junk};
 use crate::failure::Failure;
+use crate::faults::Fault;
 use crate::finality::Ballot;
-use crate::legible::{Act, ReadableEngine};
+use crate::global::{Exceptions, GlobalClocks, SlotTimes};
+use crate::legible::Act;
 use crate::machine::MessageOf;
-use crate::place::place;
-use prefinal_registry::scheme::Name;
+use crate::place::{place, place_on};
+use crate::weighing;
+use prefinal_registry::{engine, scheme};
 use prefinal_validator::Message;
 use prefinal_validator::setup::{Algorithm, Plan};
 
@@ -43,15 +48,35 @@ pub enum CostModel {
     Given(String),
 }
 
+impl CostModel {
+    /// The costs, measured or read; `None` if nothing costs anything.
+    ///
+    /// # Errors
+    /// If the text is none of costs.
+    pub fn costs(&self) -> Result<Option<Costs>, Failure> {
+        Ok(match self {
+            Self::Nothing => None,
+            Self::Measured => Some(Costs::measure()?),
+            Self::Given(text) => Some(serde_json::from_str(text).map_err(Failure::bad_input)?),
+        })
+    }
+}
+
 /// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Order {
     /// The stakes of the parties, in their order.
     pub stakes: Vec<Stake>,
+    /// Weights of the parties, in their order; `None` rounds the stakes.
+    pub weights: Option<Vec<Weight>>,
     /// Regions in which the parties are placed in turn; or `all` or `none` alone, as for the command.
     pub regions: Vec<String>,
+    /// Round trips between regions, as CSV with the columns `from,to,p50_ms,p90_ms`; `None` takes those of AWS.
+    pub round_trips: Option<String>,
+    /// The engine that orders the slots.
+    pub engine: engine::Name,
     /// The scheme that is evaluated.
-    pub scheme: Name,
+    pub scheme: scheme::Name,
     /// The algorithm, which decides on the paths.
     pub algorithm: Algorithm,
     /// The part of the stake that the fast path may need.
@@ -68,6 +93,8 @@ pub struct Order {
     pub charge: CostModel,
     /// Whether each message that arrives is reported as an event.
     pub messages: bool,
+    /// What goes wrong.
+    pub faults: Vec<Fault>,
 }
 
 /// An event of a run.
@@ -78,45 +105,79 @@ pub struct Event {
     /// The index of the party.
     pub party: u32,
     /// The kind of event: `ready`, `proposed`, `voted`, `released`, `finalized`, `revealed`, `skipped`,
-    /// `timed-out`; or for a message that arrives `proposal`, `vote`, `order-vote`, `timeout`,
-    /// `partial`.
+    /// `timed-out`, `accused`; or for a message that arrives `partial`, or what the engine calls it, such as
+    /// `proposal`, `vote`, `order-vote`, `timeout`.
     pub kind: &'static str,
-    /// The slot; rounds of the engine are slots.
+    /// The slot; rounds of the engine are slots. Zero for `accused`.
     pub slot: u64,
     /// The path, for a partial or a value.
     pub path: Option<Path>,
-    /// The sender, for a message.
+    /// The sender of a message; the party that is `accused`.
     pub from: Option<u32>,
 }
 
 /// Makes the run. `take` gets the events in portions, each with the number of slots of which every
-/// party has the value. It may end the run.
+/// party has the value, but for parties that crash for good. It may end the run. The result says when slots were final
+/// and their values computable, whether or not anybody knew it.
 ///
 /// # Errors
-/// If a committee, region or cost makes no sense, or if parties disagree or do not finish.
+/// If a committee, region, cost or fault makes no sense, or if honest parties disagree or do not finish.
 pub fn observe(
     order: &Order,
     take: &mut dyn FnMut(Vec<Event>, u64) -> ControlFlow<()>,
-) -> Result<(), Failure> {
-    match order.scheme {
-        Name::Bls => run::<Bls>(order, take),
-        Name::Wvuf => run::<Wvuf>(order, take),
+) -> Result<Vec<SlotTimes>, Failure> {
+    prefinal_registry::types!(order.scheme, order.engine, S, E => run::<S, E>(order, take))
+}
+
+impl Order {
+    /// The committee, rounded or as weighed.
+    ///
+    /// # Errors
+    /// If there is no such committee.
+    pub fn plan(&self) -> Result<Plan, Failure> {
+        match &self.weights {
+            Some(weights) => weighing::of_weights(&self.stakes, weights, self.algorithm),
+            None => Plan::new(self.stakes.clone(), self.algorithm, self.fast)
+                .map_err(Failure::bad_input),
+        }
+    }
+
+    /// The links between so many parties, with their faults.
+    ///
+    /// # Errors
+    /// If a table of round trips is none, or a region is not in it.
+    pub fn network(&self, parties: usize) -> Result<Network, Failure> {
+        let placement = match &self.round_trips {
+            None => place(&self.regions, parties, self.seed)?,
+            Some(table) => {
+                let geography = Geography::parse(table);
+                let geography = geography
+                    .map_err(|error| Failure::bad_input(format_args!("round trips: {error}")))?;
+                place_on(&geography, &self.regions, parties, self.seed)?
+            }
+        };
+        let network = match placement {
+            Some(placement) => Network::placed(placement, Jitter::Percent(self.jitter)),
+            None => Network::constant(Duration::ZERO),
+        };
+        Ok(self.faults.iter().fold(network, |network, fault| fault.on(network)))
+    }
+
+    fn exceptions(&self) -> Exceptions {
+        let mut exceptions = Exceptions::default();
+        self.faults.iter().for_each(|fault| fault.add_to(&mut exceptions));
+        exceptions
     }
 }
 
 fn experiment<S: Priced>(order: &Order) -> Result<Experiment<S>, Failure> {
-    let plan = Plan::new(order.stakes.clone(), order.algorithm, order.fast);
-    let plan = plan.map_err(Failure::bad_input)?;
-    let network = match place(&order.regions, plan.parties(), order.seed)? {
-        Some(placement) => Network::placed(placement, Jitter::Percent(order.jitter)),
-        None => Network::constant(Duration::ZERO),
-    };
-    let costs = match &order.charge {
-        CostModel::Nothing => None,
-        CostModel::Measured => Some(Costs::measure()?),
-        CostModel::Given(text) => Some(serde_json::from_str(text).map_err(Failure::bad_input)?),
-    };
-    let prices = costs.map_or(Prices::FREE, |costs| Prices::Measured { costs, cores: order.cores });
+    let plan = order.plan()?;
+    let seats = u32::try_from(plan.parties()).map_err(Failure::bad_input)?;
+    order.faults.iter().try_for_each(|fault| fault.check(seats))?;
+    let network = order.network(plan.parties())?;
+    let prices = order.charge.costs()?;
+    let prices =
+        prices.map_or(Prices::FREE, |costs| Prices::Measured { costs, cores: order.cores });
     let ground = Ground::new(&plan, order.seed).map_err(Failure::bad_input)?;
     Ok(Experiment {
         ground: Arc::new(ground),
@@ -128,47 +189,55 @@ fn experiment<S: Priced>(order: &Order) -> Result<Experiment<S>, Failure> {
     })
 }
 
-fn run<S: Priced>(
+fn run<S: Priced + Forge, E: Subject>(
     order: &Order,
     take: &mut dyn FnMut(Vec<Event>, u64) -> ControlFlow<()>,
-) -> Result<(), Failure> {
+) -> Result<Vec<SlotTimes>, Failure>
+where
+    <E as Engine>::Message: Junk,
+{
     let experiment = experiment::<S>(order)?;
-    let mut simulation = experiment.stage::<Jolteon>(order.algorithm)?;
-    let seats = u64::from(simulation.host().seats());
+    let mut simulation = experiment.stage::<E>(order.algorithm)?;
+    order.faults.iter().try_for_each(|fault| fault.arm(&mut simulation))?;
+    let absent: BTreeSet<_> = order.faults.iter().filter_map(Fault::ends).collect();
+    let awaited = (0..simulation.host().seats()).filter(|seat| !absent.contains(&Seat::new(*seat)));
+    let awaited = u64::try_from(awaited.count()).unwrap_or(u64::MAX).max(1);
     let arrived: Rc<RefCell<Vec<Event>>> = Rc::default();
     if order.messages {
         let arrived = Rc::clone(&arrived);
         simulation.host_mut().watch = Some(Box::new(move |now, at, from, message| {
-            if let Some((kind, slot, path)) = received(message) {
+            if let Some((kind, slot, path)) = received::<S, E>(message) {
                 let (at, from) = (now.since_start(), (at.get(), Some(from.get())));
                 let event = Event { at, party: from.0, kind, slot, path, from: from.1 };
                 arrived.borrow_mut().push(event);
             }
         }));
     }
-    experiment.watch(&mut simulation, |notes, revealed, _| {
+    let exceptions = order.exceptions();
+    let mut clocks = GlobalClocks::new(exceptions.clone());
+    experiment.watch(&mut simulation, &Goal::Each { absent }, |notes, revealed, host| {
+        clocks.learn(&host.setups());
         let mut events = arrived.take();
-        for note in notes {
-            let (at, party) = (note.at.since_start(), note.seat.get());
-            if let Some((kind, slot, path)) = told(&note.event, party)? {
-                events.push(Event { at, party, kind, slot, path, from: None });
-            }
+        for note in &notes {
+            clocks.take(Party::new(note.seat.get()), note);
+            events.extend(told(note, &exceptions.faulty)?);
         }
         // Stable: at one instant what arrived comes before what it brought about.
         events.sort_by_key(|event| event.at);
-        Ok(take(events, revealed / seats.max(1)))
-    })
+        Ok(take(events, revealed / awaited))
+    })?;
+    Ok(clocks.close()?)
 }
 
 type What = (&'static str, u64, Option<Path>);
 
-fn received<S: Priced>(message: &MessageOf<S>) -> Option<What> {
+fn received<S: Priced, E: Subject>(message: &MessageOf<S, E>) -> Option<What> {
     match message {
         Message::Beacon(_, ::prefinal_beacon::Message::Partial { path, slot, .. }) => {
             Some(("partial", slot.get(), Some(*path)))
         }
         Message::Engine(_, message) => {
-            let (kind, slot) = Jolteon::kind(message)?;
+            let (kind, slot) = E::kind(message)?;
             Some((kind, slot.get(), None))
         }
         Message::Beacon(..) | Message::Beside(_) | Message::Ask { .. } | Message::Final { .. } => {
@@ -177,9 +246,18 @@ fn received<S: Priced>(message: &MessageOf<S>) -> Option<What> {
     }
 }
 
-fn told<S: Priced>(event: &Observation<S>, party: u32) -> Result<Option<What>, Failure> {
-    let wrong = |what: &str| Err(Failure::Disagreement(format!("party {party}: {what}")));
-    Ok(Some(match event {
+/// The event of a note. What faulty parties say of others proves nothing.
+fn told<S: Priced>(
+    note: &Note<Observation<S>>,
+    faulty: &BTreeSet<Party>,
+) -> Result<Option<Event>, Failure> {
+    let (at, party) = (note.at.since_start(), note.seat.get());
+    let is_faulty = faulty.contains(&Party::new(party));
+    let wrong = |what: &str| match is_faulty {
+        true => Ok(None),
+        false => Err(Failure::Disagreement(format!("party {party}: {what}"))),
+    };
+    let (kind, slot, path) = match &note.event {
         Observation::Ready { first, .. } => ("ready", first.get(), None),
         Observation::Act(_, Act::Ballot(Ballot::Proposed { round, .. })) => {
             ("proposed", *round, None)
@@ -190,8 +268,13 @@ fn told<S: Priced>(event: &Observation<S>, party: u32) -> Result<Option<What>, F
         Observation::Finalized(slot, _) => ("finalized", slot.get(), None),
         Observation::Revealed(reveal) => ("revealed", reveal.slot.get(), Some(reveal.path)),
         Observation::Skipped(slot) => ("skipped", slot.get(), None),
+        Observation::Accused(whom, _) if faulty.contains(whom) => {
+            let (slot, path, from) = (0, None, Some(whom.get()));
+            return Ok(Some(Event { at, party, kind: "accused", slot, path, from }));
+        }
         Observation::Accused(whom, fault) => return wrong(&format!("accuses {whom}: {fault}")),
         Observation::Refused(why) => return wrong(why),
         _ => return Ok(None),
-    }))
+    };
+    Ok(Some(Event { at, party, kind, slot, path, from: None }))
 }

@@ -26,6 +26,25 @@ pub fn place(regions: &[String], parties: usize, seed: u64) -> Result<Option<Pla
     deal(&geography, &names, parties, seed).map(Some)
 }
 
+/// Places parties in some regions by name, or with `all` in all of this geography, `none` for no placement.
+///
+/// # Errors
+/// If a region is not in it.
+pub fn place_on(
+    geography: &Geography,
+    regions: &[String],
+    parties: usize,
+    seed: u64,
+) -> Result<Option<Placement>, Failure> {
+    let mut names: Vec<&str> = regions.iter().map(String::as_str).collect();
+    match names.as_slice() {
+        ["none"] => return Ok(None),
+        ["all"] => names = geography.names().collect(),
+        _ => {}
+    }
+    deal(geography, &names, parties, seed).map(Some)
+}
+
 /// Places parties in the regions of a table of round trips, or in some of them by name; `all` means all of the table,
 /// `none` no placement. A table is a CSV with the columns `from,to,p50_ms,p90_ms`.
 ///
@@ -43,13 +62,7 @@ pub fn place_in(
     let geography = Geography::parse(&text);
     let geography =
         geography.map_err(|error| Failure::bad_input(format_args!("{file}: {error}")))?;
-    let mut names: Vec<&str> = regions.iter().map(String::as_str).collect();
-    match names.as_slice() {
-        ["none"] => return Ok(None),
-        ["all"] => names = geography.names().collect(),
-        _ => {}
-    }
-    deal(&geography, &names, parties, seed).map(Some)
+    place_on(&geography, regions, parties, seed)
 }
 
 fn deal(

@@ -14,13 +14,16 @@
 ``LightClient`` …   a chain's state, verified by who trusts one committee or one key
 ``LightVuf``        values of a weighted VUF, verified by who has pinned one of its epochs
 ``simulate``        a seeded committee in virtual time, its events as a table
+``faults``          what goes wrong in it: losses, partitions, crashes, parties that do wrong
+``thresholds``      tight thresholds against ramps, and what total weight buys
+``campaign``        thousands of executions under attack, each from its seed
 ``plot``            pictures (needs matplotlib): weights, waits, a slot's timeline
 ``drand``           rounds of beacons: drand's four schemes and ours
 ``errors``          exceptions with stable codes and fields
 ==================  ==========================================================================
 """
 
-from prefinal import drand, errors, rounding, simulation, stakes
+from prefinal import drand, errors, experiments, faults, rounding, simulation, stakes
 from prefinal._core import (
     CODES as _CODES,
 )
@@ -80,6 +83,14 @@ from prefinal.errors import (
     PrefinalError,
     RoundingError,
 )
+from prefinal.experiments import (
+    Campaign,
+    Thresholds,
+    Violation,
+    campaign,
+    measure_costs,
+    thresholds,
+)
 from prefinal.rounding import FAST, SLOW, Guarantee, Pair, Rounding, round_stakes, verify_weights
 from prefinal.statements import Statement
 from prefinal.simulation import Event, Simulation, Wait, simulate
@@ -93,6 +104,7 @@ __all__ = [
     "SLOW",
     "ArgumentError",
     "BlindedKey",
+    "Campaign",
     "Certificate",
     "ChainInfo",
     "Ciphertext",
@@ -134,8 +146,10 @@ __all__ = [
     "Signer",
     "Statement",
     "Simulation",
+    "Thresholds",
     "VerifiedBlock",
     "VerifiedDealing",
+    "Violation",
     "VufCommittee",
     "VufInput",
     "VufOutput",
@@ -144,8 +158,12 @@ __all__ = [
     "Wait",
     "__version__",
     "aggregate",
+    "campaign",
     "drand",
     "errors",
+    "experiments",
+    "faults",
+    "measure_costs",
     "round_stakes",
     "rounding",
     "seal",
@@ -153,6 +171,7 @@ __all__ = [
     "simulation",
     "slot_label",
     "stakes",
+    "thresholds",
     "unseal",
     "verify_aggregate",
     "verify_batch",

@@ -13,14 +13,26 @@ Links have the measured round trips between the world's cloud regions. Cryptogra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, Callable, Literal, Optional, Union
 
 from prefinal import _core
+from prefinal.errors import ArgumentError
+from prefinal.faults import Fault, _all
 from prefinal.rounding import RatioLike, _ratio
 
-__all__ = ["Event", "Simulation", "Wait", "simulate"]
+__all__ = ["Event", "RoundTrips", "Simulation", "Wait", "simulate"]
+
+EngineName = Literal["jolteon", "malachite", "trantor", "dispel"]
+
+#: Round trips between regions: a file, CSV with the columns ``from,to,p50_ms,p90_ms``; or a mapping from pairs of
+#: names to milliseconds, the median or ``(median, 90th percentile)``; or a square table of them such as a
+#: ``pandas.DataFrame``. Each pair is needed in one direction, a region with itself too.
+RoundTrips = Union["os.PathLike[str]", Mapping[Any, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -28,8 +40,9 @@ class Event:
     """What happened.
 
     ``kind`` is ``proposed``, ``voted``, ``released`` (a partial left), ``finalized``, ``revealed`` (the
-    value is there), ``skipped``, ``timed-out`` or ``ready`` (the key generation is over); with
-    ``messages`` also what arrived: ``proposal``, ``vote``, ``order-vote``, ``timeout``, ``partial``.
+    value is there), ``skipped``, ``timed-out``, ``ready`` (the key generation is over) or ``accused`` (``sender``
+    did wrong; the slot is 0); with ``messages`` also what arrived: ``partial``, or what the engine calls it, such as
+    ``proposal``, ``vote``, ``order-vote``, ``timeout`` on Jolteon. Malachite has partials in its votes.
     """
 
     #: Microseconds of virtual time.
@@ -40,7 +53,7 @@ class Event:
     slot: int
     #: Of a partial or a value: ``slow``, ``fast`` or ``tight``.
     path: Optional[str] = None
-    #: Of a message: from whom.
+    #: Of a message: from whom. Of an accusation: of whom.
     sender: Optional[int] = None
 
 
@@ -65,6 +78,11 @@ class Simulation:
     seed: int
     #: The events by column, in the order of time: what ``pandas.DataFrame`` takes.
     columns: dict[str, list[Any]] = field(repr=False)
+    #: Of each slot, by column: when it was final (``final_us``, the paper's global finalization) and when anybody
+    #: could compute its value (``computable_us``, global reconstruction), known or not; by which ``path``; and the
+    #: ``premise``: a theorem makes the two equal if it is ``tight`` or ``synchronous``.
+    global_times: dict[str, list[Any]] = field(default_factory=dict, repr=False)
+    engine: str = "jolteon"
 
     @property
     def events(self) -> list[Event]:
@@ -94,51 +112,115 @@ class Simulation:
 
         return pandas.DataFrame(self.columns)
 
+    def waits_frame(self) -> Any:
+        """The waits as a ``pandas.DataFrame``: ``slot``, ``party``, ``path``, ``ms``; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame(self.waits, columns=["slot", "party", "path", "ms"])
+
+    def slots_frame(self) -> Any:
+        """The global times as a ``pandas.DataFrame``, a row for each slot; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame(self.global_times)
+
 
 def simulate(
     stakes: Iterable[Any],
     *,
     path: Literal["slow", "fast", "tight"] = "fast",
     scheme: Literal["bls", "wvuf"] = "bls",
+    engine: EngineName = "jolteon",
     slots: int = 20,
     seed: int = 1,
     fast: RatioLike = "5/6",
+    weights: Optional[Iterable[Any]] = None,
     regions: Union[Literal["all", "none"], Sequence[str]] = "all",
+    round_trips: Optional[RoundTrips] = None,
     jitter: int = 5,
     cores: int = 32,
     costs: Optional[str] = None,
+    faults: Iterable[Fault] = (),
     messages: bool = False,
     progress: Optional[Callable[[int], object]] = None,
 ) -> Simulation:
     """Runs a committee until every party has the values of ``slots`` slots.
 
     ``path``: partials leave when a slot is final (``slow``), also with the vote that makes it final
-    (``fast``), or of one sharing in which every party counts as one (``tight``). ``regions``: all of
-    the world, one room (``none``), or names of cloud regions, in which the parties are placed in turn.
-    ``costs``: what cryptography takes: nothing, ``"measured"`` here and now, or the JSON that
-    ``prefinal simulate`` writes. ``messages`` adds an event for each message that arrives: many.
-    ``progress`` is called with the number of slots since the last time. Ctrl-C ends the run.
+    (``fast``), or of one sharing in which every party counts as one (``tight``). ``engine`` orders the slots.
+    ``weights``: one for each stake, in place of a rounding to the stake ``fast``; thresholds follow from them.
+    ``regions``: all of the world, one room (``none``), or names of regions, in which the parties are placed in
+    turn; those of ``round_trips`` if given, else of AWS. ``jitter``: how far a link's delay strays from half its
+    median round trip, in percent. ``costs``: what cryptography takes on ``cores`` cores: nothing, ``"measured"``
+    here and now, or the text of ``measure_costs``. ``faults``: see ``prefinal.faults``. ``messages``
+    adds an event for each message that arrives: many. ``progress`` is called with the number of slots since the
+    last time. Ctrl-C ends the run.
 
-    Raises ``ArgumentError`` for what makes no sense, ``RuntimeError`` if parties disagree.
+    Raises ``ArgumentError`` for what makes no sense, ``RuntimeError`` if honest parties disagree or do not finish.
     """
-    numbers = _core.whole_numbers(stakes)
+    arguments = _arguments(
+        stakes, regions, round_trips, fast,
+        engine=engine, scheme=scheme, slots=slots, seed=seed, jitter=jitter, cores=cores, costs=costs,
+        path=path, weights=weights, messages=messages, faults=_all(faults),
+    )  # fmt: skip
+    columns, times = _core.simulate(arguments, progress)
+    parties = len(arguments["stakes"])
+    return Simulation(path, scheme, parties, slots, seed, columns, times, engine)
+
+
+def _arguments(
+    stakes: Iterable[Any], regions: Any, round_trips: Any, fast: RatioLike, **others: Any
+) -> dict[str, Any]:
+    """What a run is asked for, as Rust takes it."""
     named = [regions] if isinstance(regions, str) else list(regions)
     for name in named:
         if not isinstance(name, str):
             raise TypeError(f"expected a region's name, got {type(name).__name__}")
     ratio = _ratio(fast)
-    arguments = {
-        "stakes": numbers,
+    usual: dict[str, Any] = {"path": "fast", "weights": None, "messages": False, "faults": []}
+    return {
+        **usual,
+        "stakes": _core.whole_numbers(stakes),
         "regions": named,
-        "scheme": scheme,
-        "path": path,
+        "round_trips": None if round_trips is None else _trips(round_trips),
         "fast": (max(ratio.numerator, 0), ratio.denominator),
-        "slots": slots,
-        "seed": seed,
-        "jitter": jitter,
-        "cores": cores,
-        "costs": costs,
-        "messages": messages,
+        **others,
     }
-    columns = _core.simulate(arguments, progress)
-    return Simulation(path, scheme, len(numbers), slots, seed, columns)
+
+
+def _trips(table: RoundTrips) -> str:
+    """A table of round trips as Rust reads it."""
+    if isinstance(table, os.PathLike):
+        with open(table, encoding="utf-8") as file:
+            return file.read()
+    if hasattr(table, "to_dict"):
+        table = table.to_dict()
+    if not isinstance(table, Mapping):
+        raise TypeError(f"expected round trips as a mapping or a path, got {type(table).__name__}")
+    lines = ["from,to,p50_ms,p90_ms"]
+    for pair, trip in table.items():
+        if isinstance(trip, Mapping):
+            lines.extend(_line(pair, to, one) for to, one in trip.items())
+        elif isinstance(pair, tuple) and len(pair) == 2:
+            lines.append(_line(pair[0], pair[1], trip))
+        else:
+            raise ArgumentError(f"round trips: {pair!r:.50} is no pair of regions")
+    return "\n".join(lines)
+
+
+def _line(one: Any, other: Any, trip: Any) -> str:
+    for name in (one, other):
+        if not isinstance(name, str):
+            raise TypeError(f"expected a region's name, got {type(name).__name__}")
+        if not name or not all(mark.isalnum() or mark in "-_. " for mark in name) or name != name.strip():
+            raise ArgumentError(f"round trips: {name!r:.50} is no name of letters, digits, and - _ .")
+    both = tuple(trip) if isinstance(trip, (tuple, list)) else (trip, trip)
+    if len(both) != 2:
+        raise ArgumentError(f"round trips: {one} to {other} has {len(both)} numbers, expected 1 or 2")
+    for number in both:
+        if isinstance(number, bool) or not isinstance(number, Real):
+            raise TypeError(f"expected milliseconds as a number, got {type(number).__name__}")
+        if not math.isfinite(float(number)) or not 0 <= float(number) <= 60_000:
+            why = f"round trips: {one} to {other} takes {float(number)} ms, expected 0 to 60000"
+            raise ArgumentError(why)
+    return f"{one},{other},{float(both[0]):.6f},{float(both[1]):.6f}"

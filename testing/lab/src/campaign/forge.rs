@@ -6,7 +6,7 @@ use prefinal_crypto_core::curve::{G1Affine, G2Affine, Scalar};
 use super::ideal::{Ideal, Token};
 
 /// A scheme whose partials can be tampered with, from outside: through their encoding.
-pub(super) trait Forge: Scheme + Random {
+pub(crate) trait Forge: Scheme + Random {
     /// The partial with `by` times the generator added to every second point, or subtracted, and the
     /// other way round for the points between: what two accomplices, or two points of one party, add
     /// up to does not change.

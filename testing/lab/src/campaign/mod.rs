@@ -15,7 +15,7 @@
 //! | `replica`    | Trantor with an application, checkpoints and state transfer, without a function |
 //! | `pipeline`   | Jolteon with execution: certified states on disks that fail                     |
 //! | [`sync`](crate::sync) | followers of a chain among hostile peers, without an engine          |
-//! | `tally`      | numbers of what was done                                                     |
+//! | `tally`      | numbers of what was done; `sums`: executions taken together                   |
 //!
 //! Engine and function are drawn separately from the script. So an execution has the same script with
 //! every engine and function:
@@ -46,6 +46,7 @@ pub(crate) mod member;
 pub(crate) mod permissive;
 mod pipeline;
 mod replica;
+mod sums;
 mod table;
 mod tally;
 mod trantor;
@@ -61,7 +62,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use ::prefinal_beacon::contract::Rule;
+pub use ::prefinal_beacon::contract::Rule;
 use ::prefinal_beacon::{Bls, Wvuf};
 use prefinal_engine::Engine;
 use prefinal_sim::Dice;
@@ -72,13 +73,15 @@ use self::board::{Board, Layout};
 use self::corrupt::Corruptible;
 use self::draw::{Draw, Stakes};
 pub use self::execution::ExecutionReport;
-use self::forge::Forge;
+pub(crate) use self::forge::Forge;
 use self::ideal::Ideal;
 use self::pipeline::Guild;
 use self::replica::Company;
+pub use self::sums::Sums;
 use self::table::{Game, Table};
 pub use self::tally::{Certificate, Count, Flaw, Kind, Tally};
-use self::vice::Junk;
+pub use self::vice::Vice;
+pub(crate) use self::vice::{Junk, Sinner};
 use super::check::Violation;
 use super::committee::{Knowledge, Subject};
 use crate::failure::Failure;

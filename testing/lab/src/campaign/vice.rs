@@ -24,7 +24,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::prefinal_beacon::{Path, Scheme, Slot, Value};
+use prefinal_dispel::Dispel;
 use prefinal_jolteon::Jolteon;
+use prefinal_malachite::Malachite;
 use prefinal_protocol::Instant;
 use prefinal_sim::rule::{Letter, Rule, Scene};
 use prefinal_sim::{Chance, Dice, Seat};
@@ -44,19 +46,62 @@ const REMEMBERED: usize = 256;
 /// How often a flood comes, and a replay.
 const PERIOD: Duration = Duration::from_millis(300);
 
-/// What one does.
+/// What a party does wrong.
 #[derive(Clone, Debug)]
-pub(super) enum Vice {
-    Mute { from: Instant },
-    Withhold { from: BTreeSet<Seat>, all: bool },
-    TwoFaced { to: BTreeSet<Seat>, both: bool },
+pub enum Vice {
+    /// It says nothing.
+    Mute {
+        /// The time from which on it is silent.
+        from: Instant,
+    },
+    /// It keeps messages from some.
+    Withhold {
+        /// The seats that do not get them.
+        from: BTreeSet<Seat>,
+        /// Whether all messages are kept, and not partials alone.
+        all: bool,
+    },
+    /// It sends wrong partials to some, and the right ones to others.
+    TwoFaced {
+        /// The seats that get wrong ones.
+        to: BTreeSet<Seat>,
+        /// Whether they get the right ones as well.
+        both: bool,
+    },
+    /// It sends wrong partials to everybody.
     Wrong,
-    Cancel { adds: bool },
-    Flood { until: Instant },
-    Replay { until: Instant },
-    Delay { most: Duration },
-    Twins { side: BTreeSet<Seat> },
-    Forget { at: Instant, back: Duration },
+    /// It moves its points by what an accomplice moves back.
+    Cancel {
+        /// Whether it is the one that adds.
+        adds: bool,
+    },
+    /// It sends partials and requests without end, for slots near and far.
+    Flood {
+        /// When it stops.
+        until: Instant,
+    },
+    /// It sends again what it has sent before.
+    Replay {
+        /// When it stops.
+        until: Instant,
+    },
+    /// It delays every second message.
+    Delay {
+        /// The longest delay; the shortest is half of it.
+        most: Duration,
+    },
+    /// It runs twice with one key.
+    Twins {
+        /// The seats that the first of the two talks to.
+        side: BTreeSet<Seat>,
+    },
+    /// It crashes, and comes back without its disk.
+    Forget {
+        /// When it crashes.
+        at: Instant,
+        /// How long it is down.
+        back: Duration,
+    },
 }
 
 impl Vice {
@@ -78,7 +123,7 @@ impl Vice {
 }
 
 /// What parties send each other, as far as a vice looks into it.
-pub(super) trait Mail<S: Scheme>: Clone + 'static {
+pub(crate) trait Mail<S: Scheme>: Clone + 'static {
     /// What a beacon says to others.
     fn beacon(&self) -> Option<&::prefinal_beacon::Message<S>>;
 
@@ -93,7 +138,7 @@ pub(super) trait Mail<S: Scheme>: Clone + 'static {
 }
 
 /// Messages of an engine that whole validators run in a campaign.
-pub(super) trait Junk: Clone + 'static {
+pub(crate) trait Junk: Clone + 'static {
     /// One that says nothing.
     fn junk(dice: &mut Dice) -> Option<Self>;
 }
@@ -101,6 +146,18 @@ pub(super) trait Junk: Clone + 'static {
 impl Junk for prefinal_jolteon::Message {
     fn junk(dice: &mut Dice) -> Option<Self> {
         Jolteon::junk(dice)
+    }
+}
+
+impl Junk for prefinal_malachite::Message {
+    fn junk(dice: &mut Dice) -> Option<Self> {
+        Malachite::junk(dice)
+    }
+}
+
+impl Junk for prefinal_dispel::Message {
+    fn junk(dice: &mut Dice) -> Option<Self> {
+        Dispel::junk(dice)
     }
 }
 
@@ -138,7 +195,7 @@ impl<S: KeyedScheme, T: Junk> Mail<S> for Arc<Message<S, T>> {
 }
 
 /// One vice of one seat.
-pub(super) struct Sinner<S: Forge, M> {
+pub(crate) struct Sinner<S: Forge, M> {
     vice: Vice,
     tally: Rc<RefCell<Tally>>,
     /// The last partial of each path, with its slot and what else is in its input.
@@ -150,7 +207,7 @@ pub(super) struct Sinner<S: Forge, M> {
 }
 
 impl<S: Forge, M: Mail<S>> Sinner<S, M> {
-    pub(super) fn new(vice: Vice, tally: &Rc<RefCell<Tally>>) -> Self {
+    pub(crate) fn new(vice: Vice, tally: &Rc<RefCell<Tally>>) -> Self {
         let due = Instant::at(PERIOD);
         let (own, sent) = (BTreeMap::new(), VecDeque::new());
         Self { vice, tally: Rc::clone(tally), own, sent, epoch: FIRST, due }

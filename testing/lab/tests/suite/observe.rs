@@ -3,8 +3,9 @@ use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 
 use prefinal_beacon::Path;
+use prefinal_lab::faults::{Chance, Fault, Loss, Seat, Vice, Window};
 use prefinal_lab::observe::{CostModel, Event, Order, observe};
-use prefinal_registry::scheme::Name;
+use prefinal_registry::{engine, scheme};
 use prefinal_validator::setup::Algorithm;
 use prefinal_weighted_rounding::{Ratio, Stake};
 
@@ -22,7 +23,11 @@ fn order(algorithm: Algorithm) -> Order {
     Order {
         stakes: [4, 3, 2, 2, 1].map(Stake::new).to_vec(),
         regions: vec!["all".to_owned()],
-        scheme: Name::Bls,
+        scheme: scheme::Name::Bls,
+        engine: engine::Name::Jolteon,
+        weights: None,
+        round_trips: None,
+        faults: Vec::new(),
         algorithm,
         fast: Ratio::FIVE_SIXTHS,
         slots: 3,
@@ -65,4 +70,24 @@ fn the_caller_may_end_a_run() {
         ControlFlow::Break(())
     });
     assert!(ended.is_ok() && portions == 1);
+}
+
+#[test]
+fn faults_are_played_and_honest_parties_end_with_the_slots_times() {
+    let liar = Seat::new(4);
+    let loss = Loss { window: Window::ALWAYS, chance: Chance::percent(1) };
+    let faults = vec![Fault::Loss(loss), Fault::Byzantine(liar, Vice::Wrong)];
+    let order = Order { faults, ..order(Algorithm::Fast) };
+    let mut accused = Vec::new();
+    let times = observe(&order, &mut |events, _| {
+        let of = events.into_iter().filter(|event| event.kind == "accused");
+        accused.extend(of.map(|event| event.from));
+        ControlFlow::Continue(())
+    });
+    let times = times.expect("less than a third is faulty");
+    assert!(times.len() >= 3 && times.iter().all(|one| one.finalized <= one.reconstructed));
+    assert!(!accused.is_empty() && accused.iter().all(|from| *from == Some(liar.get())));
+    let unknown = Fault::Byzantine(Seat::new(5), Vice::Wrong);
+    let order = Order { faults: vec![unknown], ..order };
+    assert!(observe(&order, &mut |_, _| ControlFlow::Continue(())).is_err());
 }

@@ -1,0 +1,67 @@
+# %% [markdown]
+# # Tight thresholds, ramps, and what total weight buys
+#
+# Theorem 5.3 of *The Latency Price of Threshold Cryptosystem in Blockchains* (Xiang et al., 2024): with tight
+# thresholds a value can be there when a party knows its block to be final. Theorem 6.4: with a ramp in some
+# executions only. Here the real machines count message delays, and wait over the geography with weights of
+# every total.
+#
+# `tight_and_ramp.py OUT 129 100 5 bls` is the experiment on all of Aptos' validators, `COSTS.json` behind it takes
+# what `measure_costs` measured before.
+
+# %%
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+import prefinal
+from prefinal import stakes
+
+OUT = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(".")
+PARTIES = int(sys.argv[2]) if len(sys.argv) > 2 else 6
+SLOTS = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+JITTER = int(sys.argv[4]) if len(sys.argv) > 4 else 5
+SCHEME: Literal["bls", "wvuf"] = "bls" if sys.argv[5:6] == ["bls"] else "wvuf"
+COSTS = Path(sys.argv[6]).read_text() if len(sys.argv) > 6 else prefinal.measure_costs()
+
+largest = stakes.load("aptos_mainnet_129").largest(PARTIES)
+result = prefinal.thresholds(largest, scheme=SCHEME, slots=SLOTS, jitter=JITTER, costs=COSTS)
+
+# %% [markdown]
+# ## Message delays between finality and value
+# Synchronous: everybody prefinalizes at one time. Adversarial: messages of parties that no quorum needs take a
+# delay more.
+
+# %%
+delays = result.delays_frame().set_index("kind")
+print(delays.round(2))
+assert (delays.loc["tight"] == 0).all()
+axes = delays.plot.barh(figsize=(7, 3), color=["#0072B2", "#D55E00"])
+axes.set_xlabel("message delays after finality, mean")
+axes.set_ylabel("")
+plt.tight_layout()
+plt.savefig(OUT / "message_delays.png", dpi=110)
+
+# %% [markdown]
+# ## What total weight buys
+# More shares bring the fast path's threshold nearer to two thirds of the stake, and cost more to combine.
+
+# %%
+frame = result.frame()
+fast = frame[frame["needs"].notna()]
+_, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
+for combining, rows in fast.groupby("combining"):
+    rows = rows.sort_values("total_weight")
+    axes.plot(rows["total_weight"].astype(float), rows["mean_ms"], marker="o", label=f"combining {combining}")
+axes.set_xscale("log", base=2)
+axes.set_xlabel("total weight")
+axes.set_ylabel("mean wait after finality, ms")
+axes.legend()
+plt.savefig(OUT / "total_weight_waits.png", dpi=110)
