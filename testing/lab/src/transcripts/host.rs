@@ -51,14 +51,9 @@ impl<'a, S: Priced> TranscriptHost<'a, S> {
         agreement: Agreement,
         prices: Prices,
     ) -> Result<Self, Failure> {
-        let Transcripts { setup, identities, .. } = committee;
-        // What would fail at a boot fails here.
-        for identity in identities.iter().take(1) {
-            let started = <Jolteon as NamedEngine>::begin(setup, identity, Vec::new());
-            drop(started.map_err(Failure::bad_input)?);
-        }
+        let setup = &committee.setup;
         let stakes = setup.members.iter().map(|member| member.stake.get()).collect();
-        Ok(Self {
+        let host = Self {
             committee,
             terms: Terms { agreement, stakes },
             prices,
@@ -69,7 +64,18 @@ impl<'a, S: Priced> TranscriptHost<'a, S> {
             wrong: None,
             checked: None,
             priced: PhantomData,
-        })
+        };
+        // What would fail at a boot fails here.
+        drop(host.maker(Seat::new(0)).map_err(Failure::bad_input)?);
+        Ok(host)
+    }
+
+    fn maker(&self, seat: Seat) -> Result<Maker, String> {
+        let Transcripts { setup, identities, .. } = self.committee;
+        let identity = identities.get(seat.index()).ok_or_else(|| format!("{seat} is nobody"))?;
+        let started = <Jolteon as NamedEngine>::begin(setup, identity, Vec::new());
+        let (engine, _) = started.map_err(|error| error.to_string())?;
+        Ok(Maker::new(identity.me, engine, self.terms.clone()))
     }
 
     /// How many dealers made the key, which must be one key.
@@ -136,13 +142,8 @@ impl<S: Priced> Host for TranscriptHost<'_, S> {
     type Event = Stage;
 
     fn boot(&mut self, seat: Seat, _: &[()]) -> Maker {
-        let Transcripts { setup, identities, .. } = self.committee;
-        let identity = identities.get(seat.index());
-        let identity = identity.unwrap_or_else(|| unreachable!("every seat has a party"));
-        let started = <Jolteon as NamedEngine>::begin(setup, identity, Vec::new());
-        let (engine, _) =
-            started.unwrap_or_else(|error| unreachable!("the set-up was checked: {error}"));
-        Maker::new(identity.me, engine, self.terms.clone())
+        let maker = self.maker(seat);
+        maker.unwrap_or_else(|error| unreachable!("the set-up was checked: {error}"))
     }
 
     fn first_input(&mut self, _: Seat) -> Option<Input> {
