@@ -74,7 +74,8 @@ fn the_caller_may_end_a_run() {
 
 #[test]
 fn faults_are_played_and_honest_parties_end_with_the_slots_times() {
-    let liar = Seat::new(4);
+    // It holds shares, and a quarter of the stake.
+    let liar = Seat::new(1);
     let loss = Loss { window: Window::ALWAYS, chance: Chance::percent(1) };
     let faults = vec![Fault::Loss(loss), Fault::Byzantine(liar, Vice::Wrong)];
     let order = Order { faults, ..order(Algorithm::Fast) };
