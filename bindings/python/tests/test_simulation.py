@@ -25,7 +25,7 @@ def test_a_seed_replays_a_run() -> None:
     assert pickle.loads(pickle.dumps(one)) == one
     times = one.columns["time_us"]
     assert times == sorted(times) and len({len(column) for column in one.columns.values()}) == 1
-    assert repr(one) == "Simulation(path='fast', scheme='bls', parties=5, slots=3, seed=7)"
+    assert repr(one) == "Simulation(path='fast', scheme='bls', parties=5, slots=3, seed=7, engine='jolteon')"
 
 
 def test_events_are_a_table() -> None:
