@@ -193,8 +193,9 @@ def _trips(table: RoundTrips) -> str:
     if isinstance(table, os.PathLike):
         with open(table, encoding="utf-8") as file:
             return file.read()
-    if hasattr(table, "to_dict"):
-        table = table.to_dict()
+    to_dict = getattr(table, "to_dict", None)
+    if to_dict is not None:
+        table = to_dict()
     if not isinstance(table, Mapping):
         raise TypeError(f"expected round trips as a mapping or a path, got {type(table).__name__}")
     lines = ["from,to,p50_ms,p90_ms"]
