@@ -18,7 +18,7 @@
 //!
 //! [`CODES`] is also a document, `docs/error-codes.md`, which a test compares with the table. The
 //! exceptions are in `bindings/python` and `bindings/wasm`. What machines report of peers and engines
-//! (`Fault`, `Refusal`, `Abort`) has codes in the table, but no fields here, for bindings run no machines.
+//! (`Fault`, `Refusal`, `Abort`) has codes in the table, but no fields here: it is told, not raised.
 mod beacons;
 mod dealings;
 mod detail;

@@ -24,6 +24,7 @@
 //! | `shares`      | who holds how many shares                                            |
 //! | `wire`        | classes of objects that are their bytes                              |
 //! | `order`       | what a run in virtual time is asked for, with its faults             |
+//! | `beacon`      | one party's beacon, driven by hand                                   |
 //! | `simulation`  | a seeded committee in virtual time                                   |
 //! | `experiments` | thresholds against each other, campaigns under attack                |
 //! | `tables`      | stake tables                                                         |
@@ -33,6 +34,7 @@
 //!
 //! `prefinal-codes` defines the codes and their meaning. The tests are in `bindings/python/tests`.
 
+mod beacon;
 mod bls;
 mod certificate;
 mod dealing;
@@ -65,6 +67,8 @@ use pyo3::prelude::*;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::beacon::Beacon;
     #[pymodule_export]
     use crate::bls::{Domain, Possession, ProvenKey, PublicKey, SecretKey, Signature};
     #[pymodule_export]

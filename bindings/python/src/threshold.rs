@@ -290,6 +290,13 @@ impl Signer {
         let signer = shares.check(&committee.0).map_err(|error| refused(&error))?;
         Ok(Self { signer, purpose: committee.0.purpose(), secret })
     }
+
+    /// The same shares once more, for a machine that keeps them, if they are of this committee.
+    pub(crate) fn again(&self, committee: &Committee) -> PyResult<threshold::Signer<MinSig>> {
+        let shares = KeyShares::from_secret_bytes(self.signer.party(), &self.secret);
+        let shares = shares.map_err(|error| refused(&error))?;
+        shares.check(&committee.0).map_err(|error| refused(&error))
+    }
 }
 
 #[pymethods]

@@ -13,6 +13,7 @@
 ``Draws``           random numbers for transactions, from the value of their slot
 ``LightClient`` …   a chain's state, verified by who trusts one committee or one key
 ``LightVuf``        values of a weighted VUF, verified by who has pinned one of its epochs
+``Beacon``          one party's beacon and the release contract, driven by hand
 ``simulate``        a seeded committee in virtual time, its events as a table
 ``faults``          what goes wrong in it: losses, partitions, crashes, parties that do wrong
 ``thresholds``      tight thresholds against ramps, and what total weight buys
@@ -75,6 +76,7 @@ from prefinal._core import (
     verify_batch,
     verify_multi,
 )
+from prefinal.beacon import Beacon, Output
 from prefinal.errors import (
     ArgumentError,
     EncodingError,
@@ -103,6 +105,7 @@ __all__ = [
     "FAST",
     "SLOW",
     "ArgumentError",
+    "Beacon",
     "BlindedKey",
     "Campaign",
     "Certificate",
@@ -129,6 +132,7 @@ __all__ = [
     "LightKey",
     "LightVuf",
     "NotEnoughError",
+    "Output",
     "Pair",
     "Partial",
     "Possession",
