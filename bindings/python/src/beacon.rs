@@ -34,7 +34,7 @@ pub(crate) struct RawOutput {
     text: Option<String>,
 }
 
-/// What Python passes.
+/// The keyword arguments of a beacon, as the class in Python passes them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Arguments<'py> {

@@ -22,7 +22,7 @@ use crate::input::{number, stakes, weights};
 /// Slots of a run: more take days.
 const MOST_SLOTS: u64 = 1_000_000;
 
-/// What Python passes.
+/// The keyword arguments of a run, as the functions in Python pass them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Arguments<'py> {

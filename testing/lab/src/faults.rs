@@ -24,15 +24,15 @@ use crate::priced::Priced;
 /// Something that goes wrong. Each party has the seat of its number.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// Messages are lost.
+    /// Messages on all links are lost with a chance, in a window of time.
     Loss(Loss),
     /// Groups of parties do not reach each other.
     Partition(Partition),
-    /// A party crashes.
+    /// A party stops, and may come back with its disk or without.
     Crash {
-        /// The party's seat.
+        /// The seat of the party that stops.
         seat: Seat,
-        /// When it crashes.
+        /// When it stops, since the start.
         at: Instant,
         /// How long it is down; `None` if it does not come back.
         down: Option<Duration>,

@@ -31,7 +31,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Adds an execution.
+    /// Adds what one execution came to.
     pub fn add(&mut self, kind: (EngineName, Function), played: &ExecutionReport) {
         self.executions += 1;
         *self.played.entry(kind).or_default() += 1;
