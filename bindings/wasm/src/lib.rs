@@ -20,7 +20,7 @@
 //! code of a caller runs while Rust does; here is no check of that a second time. A list of records
 //! comes as their bytes one after the other, each record of a fixed length, numbers little-endian.
 //!
-//! Curves are computed by arkworks, the first entry's bytes are counted (`test/size.test.mjs`).
+//! Curves are computed by arkworks, the first entry's bytes are counted (`test/verifier.test.mjs`).
 #[cfg(feature = "verifier")]
 mod beacon;
 #[cfg(feature = "verifier")]
