@@ -261,7 +261,9 @@ const ARROWS: [(&str, &[&str]); 46] = [
     (
         "prefinal-python",
         &[
+            "prefinal-beacon",
             "prefinal-codes",
+            "prefinal-contract",
             "prefinal-crypto-core",
             "prefinal-lab",
             "prefinal-light",
