@@ -145,7 +145,7 @@ def test_a_party_that_crashes_for_good_is_not_awaited() -> None:
      TwoFaced(3, [0], both=True), Delay(3, 200), Flood(3, 1500), Replay(3, 1500),
      Crash(3, 1000, 1600, disk_lost=True)],
 )
-def test_whoever_does_wrong_changes_the_run_and_not_its_end(
+def test_a_party_that_does_wrong_changes_the_run_and_not_its_end(
     fault: Any, honest: prefinal.Simulation
 ) -> None:
     run = play(messages=True, faults=[fault])

@@ -8,8 +8,8 @@
 //! | `dealing`     | dealings and their sum                                                    |
 //! | `evaluation`  | values of the weighted VUF, from their proofs                             |
 //! | `rounding`    | weights and thresholds, checked over all sets of parties                  |
-//! | `light`       | clients that trust a committee or a key: an entry of its own               |
-//! | `light_vuf`   | readers of a weighted VUF who pin one of its epochs: an entry of its own   |
+//! | `light`       | clients that trust a committee or a key: the entry `light`                 |
+//! | `light_vuf`   | readers of a weighted VUF who pin one of its epochs: the entry `light-vuf` |
 //! | `draw`        | random numbers for transactions, from a slot's value: in every entry      |
 //! | `secrets`     | keys, signing, dealing, the search for weights: the second entry          |
 //! | `random`      | the browser's randomness                                                  |

@@ -76,7 +76,7 @@ enum Found {
     NoNumber,
     /// It is not kept, or does not exist.
     Nothing,
-    /// Nothing exists yet.
+    /// There is no epoch or value yet, so the client should come again.
     Early,
 }
 

@@ -89,31 +89,23 @@ fn print(sums: &Sums) {
         [engine.to_string(), function.to_string(), count.to_string()]
     });
     say!("{}", table::table(&["engine", "function", "executions"], rows));
+    let Sums { slots, most_kept, values: [slow, fast, tight], .. } = sums;
     let is_sync = |(engine, _): &(EngineName, Function)| *engine == EngineName::Sync;
-    if sums.played.keys().all(is_sync) {
-        say!(
-            "{} executions, {} faults, {:.0} s of virtual time; {} blocks followed, at most {} bytes \
-             asked for and held by one follower; fingerprint {:016x}; {} violations",
-            sums.executions,
-            sums.tally.total(),
-            sums.took.as_secs_f64(),
-            sums.slots,
-            sums.most_kept,
-            sums.fingerprint,
-            sums.violations
-        );
-        return;
-    }
-    let [slow, fast, tight] = sums.values;
+    let reached = if sums.played.keys().all(is_sync) {
+        format!(
+            "{slots} blocks followed, at most {most_kept} bytes asked for and held by one follower"
+        )
+    } else {
+        format!(
+            "{slots} slots got their values, of single parties {slow} by the slow path, {fast} by \
+             the fast, {tight} by tight thresholds; at most {most_kept} partials kept by one party"
+        )
+    };
     say!(
-        "{} executions, {} faults, {:.0} s of virtual time; {} slots got their values, of single \
-         parties {slow} by the slow path, {fast} by the fast, {tight} by tight thresholds; at most {} \
-         partials kept by one party; fingerprint {:016x}; {} violations",
+        "{} executions, {} faults, {:.0} s of virtual time; {reached}; fingerprint {:016x}; {} violations",
         sums.executions,
         sums.tally.total(),
         sums.took.as_secs_f64(),
-        sums.slots,
-        sums.most_kept,
         sums.fingerprint,
         sums.violations
     );

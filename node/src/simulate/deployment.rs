@@ -15,7 +15,7 @@ use prefinal_registry::{Bls, Jolteon, Wvuf, scheme};
 use prefinal_validator::setup::Plan;
 
 use super::thresholds::records;
-use super::{Options, PAPER_FAST_MS, PAPER_SLOW_MS, costs};
+use super::{Options, PAPER_FAST_MS, PAPER_SLOW_MS, costs, microseconds, write_costs};
 use crate::changes::Changes;
 use crate::output::Sink;
 use crate::waits;
@@ -77,8 +77,7 @@ pub(super) fn run(options: &Options, schedule: &Schedule) -> Result<(), Failure>
     shown.print();
     let mut files = shown.write(options)?.to_vec();
     let json = options.out.join("costs.json");
-    let text = serde_json::to_vec_pretty(&costs).map_err(Failure::bad_input)?;
-    Sink::open(&json)?.write(&text)?;
+    write_costs(&json, &costs)?;
     files.push(json);
     let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
     say!("written: {}", files.join(", "));
@@ -186,9 +185,6 @@ impl Shown<'_> {
 
     fn row(&self, minute: u32, what: &Minute) -> Vec<String> {
         let Minute { slots, waits, by_fast_path, caught_up } = what;
-        let micros = |wait: Option<Duration>| {
-            wait.map_or_else(String::new, |wait| wait.as_micros().to_string())
-        };
         let end = Instant::START + MINUTE * (minute + 1);
         let paths = if end <= self.report.switched { "slow" } else { "both" };
         let down = self.report.down(minute).iter().map(|party| party.get().to_string()).collect();
@@ -200,10 +196,10 @@ impl Shown<'_> {
             paths.to_owned(),
             slots.to_string(),
             waits.count().to_string(),
-            micros(waits.mean()),
-            micros(waits.percentile(50)),
-            micros(waits.percentile(99)),
-            micros(waits.mean_of_longest()),
+            microseconds(waits.mean()),
+            microseconds(waits.percentile(50)),
+            microseconds(waits.percentile(99)),
+            microseconds(waits.mean_of_longest()),
             share(*by_fast_path, waits.count()),
             caught_up.to_string(),
             list(down),

@@ -14,8 +14,8 @@ use prefinal_sim::{Interface, Rate};
 
 use super::thresholds::records;
 use super::throughput;
-use super::{Options, costs};
-use crate::output::{Sink, aside};
+use super::{Options, costs, write_costs};
+use crate::output::aside;
 use crate::table;
 use prefinal_chart::{Legend, Line};
 
@@ -315,8 +315,7 @@ fn write(options: &Options, results: &Results, costs: Costs) -> Result<(), Failu
     let header = HEADER.map(str::to_owned).to_vec();
     records(&csv, std::iter::once(header).chain(rows))?;
     plot(options, &svg, results)?;
-    let text = serde_json::to_vec_pretty(&costs).map_err(Failure::bad_input)?;
-    Sink::open(&json)?.write(&text)?;
+    write_costs(&json, &costs)?;
     say!("written: {}, {}, {}", csv.display(), svg.display(), json.display());
     Ok(())
 }

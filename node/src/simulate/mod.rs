@@ -53,7 +53,7 @@ use prefinal_validator::setup::{Algorithm, Plan};
 use crate::changes::Changes;
 use crate::choice::choice;
 use crate::committee::{CommitteeOptions, Parties};
-use crate::output::{self, named};
+use crate::output::{self, Sink, named};
 use crate::waits;
 use crate::weighing::Weighing;
 
@@ -386,6 +386,17 @@ fn print_table(slow: &Outcome, fast: &Outcome) {
     }
 }
 
+/// Writes what computing was charged, in the form in which it is read again.
+fn write_costs(file: &std::path::Path, costs: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_vec_pretty(costs).map_err(Failure::bad_input)?;
+    Sink::open(file)?.write(&text)
+}
+
+/// A field of a table in microseconds; empty where nothing was measured.
+fn microseconds(span: Option<Duration>) -> String {
+    span.map_or_else(String::new, |span| span.as_micros().to_string())
+}
+
 fn write(options: &Options, costs: Costs, slow: &Outcome, fast: &Outcome) -> Result<(), Failure> {
     let folder = &options.out;
     let (csv, svg, json) =
@@ -405,8 +416,7 @@ fn write(options: &Options, costs: Costs, slow: &Outcome, fast: &Outcome) -> Res
     let title = "Wait between finality and value";
     let paths = [("slow path only", &slow.waits), ("fast path", &fast.waits)];
     waits::plot(&svg, title, &paths)?;
-    let text = serde_json::to_vec_pretty(&costs).map_err(Failure::bad_input)?;
-    std::fs::write(&json, text).map_err(|error| named(&json, error))?;
+    write_costs(&json, &costs)?;
     let [slots, timeline] = global::write(folder, &[("slow", slow), ("fast", fast)])?;
     let written = [csv, svg, slots, timeline, json].map(|file| file.display().to_string());
     say!("written: {}", written.join(", "));

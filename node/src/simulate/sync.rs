@@ -14,8 +14,8 @@ use prefinal_lab::sync::{
 };
 use prefinal_lab::waits::Waits;
 
-use super::Options;
 use super::thresholds::records;
+use super::{Options, write_costs};
 use crate::output::{self, Sink, aside, named};
 use crate::table;
 
@@ -414,9 +414,7 @@ impl Bench<'_> {
         let title = format!("Catching up, {transfers} transfers a block, seed {seed}");
         let axes = ("round trip, ms", "transactions a second");
         Sink::open(&second)?.picture(self::picture(&title, axes, round_trips).svg())?;
-        let text = serde_json::to_vec_pretty(self.experiment.prices());
-        let text = text.map_err(Failure::bad_input)?;
-        std::fs::write(&json, text).map_err(|error| named(&json, error))?;
+        write_costs(&json, self.experiment.prices())?;
         say!(
             "written: {}, {}, {}, {}",
             csv.display(),

@@ -3,7 +3,7 @@
 //!
 //! The paper says that the wait for randomness is in the latency of every transaction, and measures the wait alone.
 
-use std::time::{Duration, Instant as Clock};
+use std::time::Instant as Clock;
 
 use clap::Args;
 use prefinal_lab::dealt::transactions::{BUNDLED, Beside, Demand, Experiment, Point, TRANSACTION};
@@ -15,9 +15,9 @@ use prefinal_validator::setup::Algorithm;
 
 use super::thresholds::records;
 use super::throughput;
-use super::{Options, costs};
+use super::{Options, costs, microseconds, write_costs};
 use crate::committee::Parties;
-use crate::output::{Sink, aside};
+use crate::output::aside;
 use crate::table;
 use prefinal_chart::{Legend, Line};
 
@@ -115,9 +115,6 @@ fn write(options: &Options, curves: &[Curve], costs: Costs) -> Result<(), Failur
     ];
     let rows = curves.iter().flat_map(|Curve { name, points, .. }| {
         points.iter().map(|(submitted, point)| {
-            let micros = |wait: Option<Duration>| {
-                wait.map_or_else(String::new, |wait| wait.as_micros().to_string())
-            };
             let waits = &point.waits;
             let spans = [waits.mean(), waits.percentile(50), waits.percentile(90)];
             let more = [waits.percentile(99), point.value_waits.mean()];
@@ -128,7 +125,7 @@ fn write(options: &Options, curves: &[Curve], costs: Costs) -> Result<(), Failur
                 submitted.to_string(),
                 point.per_second.to_string(),
             ];
-            let spans = spans.into_iter().chain(more).map(micros);
+            let spans = spans.into_iter().chain(more).map(microseconds);
             fixed.into_iter().chain(spans).chain([point.slots.to_string()]).collect()
         })
     });
@@ -147,8 +144,7 @@ fn write(options: &Options, curves: &[Curve], costs: Costs) -> Result<(), Failur
         floors: Vec::new(),
     };
     plot.write(&svg)?;
-    let text = serde_json::to_vec_pretty(&costs).map_err(Failure::bad_input)?;
-    Sink::open(&json)?.write(&text)?;
+    write_costs(&json, &costs)?;
     say!("written: {}, {}, {}", csv.display(), svg.display(), json.display());
     Ok(())
 }

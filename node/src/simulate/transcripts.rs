@@ -14,7 +14,7 @@ use prefinal_registry::Wvuf;
 use prefinal_sim::{Interface, Rate};
 
 use super::thresholds::records;
-use super::{Options, costs};
+use super::{Options, costs, microseconds, write_costs};
 use crate::changes::Changes;
 use crate::output::{Sink, aside};
 use crate::table;
@@ -139,19 +139,16 @@ fn write(options: &Options, runs: &[Run], costs: Costs) -> Result<(), Failure> {
     let (across, parts) = ("seconds", &STAGES[..]);
     let picture = Stacks { title: &title, across, parts, bars: bars.collect() };
     Sink::open(&svg)?.picture(picture.svg())?;
-    let text = serde_json::to_vec_pretty(&costs).map_err(Failure::bad_input)?;
-    Sink::open(&json)?.write(&text)?;
+    write_costs(&json, &costs)?;
     say!("written: {}, {}, {}", csv.display(), svg.display(), json.display());
     Ok(())
 }
 
 fn row(options: &Options, Run { rate, agreement, report }: &Run) -> Vec<String> {
-    let micros =
-        |span: Option<Duration>| span.map_or_else(String::new, |span| span.as_micros().to_string());
     let seed = options.committee.seed.to_string();
     let fixed = [name(*agreement).to_owned(), rate.to_string(), seed, options.cores().to_string()];
     let spans = stages(report).into_iter().chain([&report.total]);
-    let spans = spans.flat_map(|stage| [stage.mean(), stage.longest()].map(micros));
+    let spans = spans.flat_map(|stage| [stage.mean(), stage.longest()].map(microseconds));
     let Report { transactions, on_chain, sent, transcript, dealers, .. } = report;
     let counts = [transactions.to_string(), on_chain.to_string(), sent.to_string()];
     let sizes = [transcript.to_string(), dealers.to_string()];

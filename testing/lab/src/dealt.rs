@@ -110,13 +110,8 @@ impl<S: Priced> Committee<Ideal<true>, S> {
 
 impl<F: Scheme + Random, S: Priced> Committee<F, S> {
     fn run<E: Subject>(&self, algorithm: Algorithm, world: &World) -> Result<Outcome, Failure> {
-        let [slow, fast] = &self.hands;
-        let (hand, fast_after) = match algorithm {
-            Algorithm::Slow => (slow, u64::MAX),
-            _ => (fast, 0),
-        };
-        let mode = Mode::usual(fast_after);
-        let host = self.host::<E>(Arc::clone(hand), mode, world.prices)?;
+        let (hand, mode) = self.usual(algorithm);
+        let host = self.host::<E>(hand, mode, world.prices)?;
         let seats = host.seating.count();
         let mut clock = GlobalClock::new(&host.setup, Exceptions::default());
         let parties = (0..seats).map(Party::new);
@@ -164,6 +159,16 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
             outcome.foresights.right += one.right;
         }
         Ok(outcome)
+    }
+
+    /// What parties hold with an algorithm, and how it is played from the first slot on.
+    fn usual(&self, algorithm: Algorithm) -> (Arc<Hand<F>>, Mode) {
+        let [slow, fast] = &self.hands;
+        let (hand, fast_after) = match algorithm {
+            Algorithm::Slow => (slow, u64::MAX),
+            _ => (fast, 0),
+        };
+        (Arc::clone(hand), Mode::usual(fast_after))
     }
 
     fn host<E: Subject>(
@@ -299,13 +304,7 @@ impl<E: Subject, F: Scheme + Random, S: Priced> DealtHost<E, F, S> {
         let party = self.seating.party(seat);
         let identity = self.identities.get(party.index());
         let identity = identity.ok_or_else(|| format!("{party} is nobody"))?;
-        let (mut votes, mut records) = (Vec::new(), Vec::new());
-        for record in disk {
-            match record {
-                Record::Engine(record) => votes.push(record.clone()),
-                Record::Beacon(record) => records.push(*record),
-            }
-        }
+        let (votes, records) = Record::split(disk);
         let started = E::begin(&self.setup, identity, votes);
         let started = started.map_err(|error| error.to_string())?;
         let past = PastLife { life, records };

@@ -43,8 +43,14 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    fn is_absent(&self, seat: Seat) -> bool {
-        matches!(self, Self::Each { absent } if absent.contains(&seat))
+    fn awaits(&self, seat: Seat) -> bool {
+        !matches!(self, Self::Each { absent } if absent.contains(&seat))
+    }
+
+    /// How many of so many parties are waited for.
+    pub(crate) fn awaited(&self, seats: u32) -> u64 {
+        let awaited = (0..seats).filter(|seat| self.awaits(Seat::new(*seat)));
+        u64::try_from(awaited.count()).unwrap_or(u64::MAX)
     }
 }
 
@@ -149,27 +155,25 @@ impl<S: Priced> Experiment<S> {
         })
     }
 
-    /// Runs a simulation until parties have their values. `take` gets what is noted in
-    /// portions, each with how many values parties have by then and with the host, and may end the run.
+    /// Runs a simulation until parties have their values. `take` gets what is noted in portions, each with how many
+    /// values parties have by then and with the host, and may end the run.
     pub(crate) fn watch<E: Subject>(
         &self,
         simulation: &mut Simulation<ValidatorHost<S, E>>,
         goal: &Goal,
         mut take: impl FnMut(Notes<S>, u64, &ValidatorHost<S, E>) -> Result<ControlFlow<()>, Failure>,
     ) -> Result<(), Failure> {
-        let awaited = (0..simulation.host().seats()).map(Seat::new);
-        let awaited = awaited.filter(|seat| !goal.is_absent(*seat)).map(|_| self.slots);
-        let wanted = awaited.fold(0, u64::saturating_add);
+        let wanted = self.slots.saturating_mul(goal.awaited(simulation.host().seats()));
         let (mut seen, mut stop) = (0_u64, Stop::Watcher);
         let mut values: BTreeMap<Seat, (Slot, u64)> = BTreeMap::new();
         let mut is_counted = |note: &Note<Observation<S>>| match (&note.event, goal) {
             (Observation::Revealed(_), Goal::Together) => true,
-            (Observation::Revealed(reveal), Goal::Each { absent }) => {
+            (Observation::Revealed(reveal), Goal::Each { .. }) => {
                 // A party that comes back from a crash may have a value twice.
                 let (last, count) = values.entry(note.seat).or_insert((reveal.slot, 0));
                 if *count == 0 || *last < reveal.slot {
                     (*last, *count) = (reveal.slot, *count + 1);
-                    return *count <= self.slots && !absent.contains(&note.seat);
+                    return *count <= self.slots && goal.awaits(note.seat);
                 }
                 false
             }

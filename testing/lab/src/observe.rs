@@ -18,7 +18,7 @@ use std::time::Duration;
 pub use ::prefinal_beacon::Path;
 use prefinal_crypto_core::access::Party;
 use prefinal_engine::Engine;
-use prefinal_sim::{Geography, Jitter, Network, Note, Seat};
+use prefinal_sim::{Geography, Jitter, Network, Note};
 use prefinal_weighted_rounding::{Ratio, Stake, Weight};
 
 use super::committee::{Ground, Observation, Prices, Subject};
@@ -93,7 +93,7 @@ pub struct Order {
     pub charge: CostModel,
     /// Whether each message that arrives is reported as an event.
     pub messages: bool,
-    /// What goes wrong.
+    /// Losses, partitions, crashes and wrongs that parties do, all at once.
     pub faults: Vec<Fault>,
 }
 
@@ -199,9 +199,8 @@ where
     let experiment = experiment::<S>(order)?;
     let mut simulation = experiment.stage::<E>(order.algorithm)?;
     order.faults.iter().try_for_each(|fault| fault.arm(&mut simulation))?;
-    let absent: BTreeSet<_> = order.faults.iter().filter_map(Fault::ends).collect();
-    let awaited = (0..simulation.host().seats()).filter(|seat| !absent.contains(&Seat::new(*seat)));
-    let awaited = u64::try_from(awaited.count()).unwrap_or(u64::MAX).max(1);
+    let goal = Goal::Each { absent: order.faults.iter().filter_map(Fault::ends).collect() };
+    let awaited = goal.awaited(simulation.host().seats()).max(1);
     let arrived: Rc<RefCell<Vec<Event>>> = Rc::default();
     if order.messages {
         let arrived = Rc::clone(&arrived);
@@ -215,7 +214,7 @@ where
     }
     let exceptions = order.exceptions();
     let mut clocks = GlobalClocks::new(exceptions.clone());
-    experiment.watch(&mut simulation, &Goal::Each { absent }, |notes, revealed, host| {
+    experiment.watch(&mut simulation, &goal, |notes, revealed, host| {
         clocks.learn(&host.setups());
         let mut events = arrived.take();
         for note in &notes {

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Optional, Union
 
@@ -206,7 +206,7 @@ class Flood:
     """A party sends partials and requests without end, for slots near and far."""
 
     party: int
-    until_ms: float = field(default=10_000)
+    until_ms: float = 10_000
 
     def _raw(self) -> dict[str, Any]:
         return _raw("flood", party=self.party, until=self.until_ms)
@@ -217,7 +217,7 @@ class Replay:
     """A party sends again what it has sent before."""
 
     party: int
-    until_ms: float = field(default=10_000)
+    until_ms: float = 10_000
 
     def _raw(self) -> dict[str, Any]:
         return _raw("replay", party=self.party, until=self.until_ms)

@@ -6,8 +6,8 @@ use prefinal_lab::load::goodput::GoodputPoint;
 use prefinal_lab::waits::milliseconds;
 use prefinal_lab::{Costs, Failure};
 
-use super::super::Options;
 use super::super::thresholds::records;
+use super::super::{Options, write_costs};
 use super::{BELOW, ExperimentName, OrdererName, Series};
 use crate::output::Sink;
 use crate::table;
@@ -233,8 +233,7 @@ pub(super) fn write(options: &Options, results: &Results, costs: Costs) -> Resul
     let rows = results.points().map(|(one, point)| row(options, results, one, point));
     records(&csv, std::iter::once(HEADER.map(str::to_owned).to_vec()).chain(rows))?;
     let seed = options.committee.seed;
-    let text = serde_json::to_vec_pretty(&costs).map_err(Failure::bad_input)?;
-    Sink::open(&json)?.write(&text)?;
+    write_costs(&json, &costs)?;
     match options.goodput.experiment {
         ExperimentName::Sizes | ExperimentName::Payments => {
             let title = format!("goodput over replicas, seed {seed}");

@@ -127,18 +127,11 @@ impl<E: ReadableEngine, S: Forge> Arena<E, S> {
         records: &[Record<E::Record>],
     ) -> Result<Member<E, S>, String> {
         let (party, life) = (self.seating.party(seat), self.lives.begin(seat));
-        let engine = records.iter().filter_map(|record| match record {
-            Record::Engine(record) => Some(record.clone()),
-            Record::Beacon(_) => None,
-        });
-        let started = (self.start)(party, engine.collect())?;
-        let beacon = records.iter().filter_map(|record| match record {
-            Record::Beacon(record) => Some(*record),
-            Record::Engine(_) => None,
-        });
+        let (votes, records) = Record::split(records);
+        let started = (self.start)(party, votes)?;
         let carries = !self.faulty.contains(&party);
         let own = (party, &*self.hand);
-        let past = PastLife { life, records: beacon.collect() };
+        let past = PastLife { life, records };
         let member = Member::new(&self.terms, own, started, past, carries);
         member.map_err(|error| format!("{party}: {error}"))
     }

@@ -56,6 +56,20 @@ pub(crate) enum Record<R> {
     Beacon(::prefinal_beacon::Record),
 }
 
+impl<R: Clone> Record<R> {
+    /// The records of the engine on a disk, and those of the beacon, each in their order.
+    pub(crate) fn split(disk: &[Self]) -> (Vec<R>, Vec<::prefinal_beacon::Record>) {
+        let (mut engine, mut beacon) = (Vec::new(), Vec::new());
+        for record in disk {
+            match record {
+                Self::Engine(record) => engine.push(record.clone()),
+                Self::Beacon(record) => beacon.push(*record),
+            }
+        }
+        (engine, beacon)
+    }
+}
+
 /// What happens to a member.
 pub(crate) enum Input<E: Engine, S: Scheme> {
     Start,

@@ -49,7 +49,7 @@ const PERIOD: Duration = Duration::from_millis(300);
 /// What a party does wrong.
 #[derive(Clone, Debug)]
 pub enum Vice {
-    /// It says nothing.
+    /// It sends nothing any more.
     Mute {
         /// The time from which on it is silent.
         from: Instant,
@@ -77,12 +77,12 @@ pub enum Vice {
     },
     /// It sends partials and requests without end, for slots near and far.
     Flood {
-        /// When it stops.
+        /// The time at which the flood ends.
         until: Instant,
     },
     /// It sends again what it has sent before.
     Replay {
-        /// When it stops.
+        /// The time from which on nothing is repeated.
         until: Instant,
     },
     /// It delays every second message.
@@ -97,7 +97,7 @@ pub enum Vice {
     },
     /// It crashes, and comes back without its disk.
     Forget {
-        /// When it crashes.
+        /// The time at which it crashes.
         at: Instant,
         /// How long it is down.
         back: Duration,

@@ -30,7 +30,7 @@ use crate::committee::Subject;
 use crate::failure::Failure;
 use crate::priced::Priced;
 use crate::waits::Waits;
-use prefinal_validator::setup::Plan;
+use prefinal_validator::setup::{Algorithm, Plan};
 
 /// Bytes of a bundle: party and number, and payload.
 const BUNDLE: usize = 32 << 10;
@@ -96,13 +96,12 @@ impl<S: Priced> Experiment<S> {
     /// # Errors
     /// If a party accuses another one, or nobody submits.
     pub fn run<E: Subject>(&self, beside: Beside, demand: Demand) -> Result<Point, Failure> {
-        let [slow, fast] = &self.committee.hands;
-        let (hand, fast_after) = match beside {
-            Beside::BothPaths => (fast, 0),
-            Beside::Nothing | Beside::SlowPath => (slow, u64::MAX),
-        };
-        let mode = Mode { is_alone: beside == Beside::Nothing, ..Mode::usual(fast_after) };
-        let host = self.committee.host::<E>(Arc::clone(hand), mode, self.world.prices)?;
+        let (hand, mode) = self.committee.usual(match beside {
+            Beside::BothPaths => Algorithm::Fast,
+            Beside::Nothing | Beside::SlowPath => Algorithm::Slow,
+        });
+        let mode = Mode { is_alone: beside == Beside::Nothing, ..mode };
+        let host = self.committee.host::<E>(hand, mode, self.world.prices)?;
         let seats = host.seating.count();
         let mut around =
             prefinal_sim::Setup::new(seats, self.world.seed, self.world.network.clone());
