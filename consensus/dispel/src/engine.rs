@@ -145,6 +145,8 @@ pub struct Dispel {
     pub(crate) served: BTreeMap<Party, (Instant, u32)>,
     accused: BTreeMap<Party, Slot>,
     started: bool,
+    /// Until when this party asks for whatever was sent while it was down.
+    missed_until: Option<Instant>,
     /// What was due by then is done.
     now: Instant,
     outputs: VecDeque<Output>,
@@ -180,6 +182,7 @@ impl Dispel {
             served: BTreeMap::new(),
             accused: BTreeMap::new(),
             started: false,
+            missed_until: None,
             now: Instant::START,
             outputs: VecDeque::new(),
             config,
@@ -272,21 +275,22 @@ impl Dispel {
             return;
         }
         self.opened_at = now;
+        let was_here = self.next > Slot::new(1) || !self.stages.is_empty();
+        self.missed_until = was_here.then(|| now + self.config.timeout);
         let open: Vec<Slot> = self.stages.keys().copied().collect();
         for stage in open {
+            let own = self.stages.get(&stage).filter(|open| open.is_proposed);
+            if let Some(batch) = own.and_then(|open| open.batch_of(self.config.me)).cloned() {
+                self.send(Recipient::All, Message::Batch { stage, batch });
+            }
             self.repeat(stage, Recipient::All);
         }
         self.ask(now);
     }
 
-    /// Says again what this party said in a stage.
+    /// Says again what this party said in a stage. Who lacks its batch asks for it then.
     pub(crate) fn repeat(&mut self, stage: Slot, to: Recipient<Party>) {
-        let Some(open) = self.stages.get(&stage) else { return };
-        let own = open.batch_of(self.config.me).cloned();
-        let steps = open.all_said();
-        if let Some(batch) = own.filter(|_| open.is_proposed) {
-            self.send(to, Message::Batch { stage, batch });
-        }
+        let steps = self.stages.get(&stage).map(Stage::all_said).unwrap_or_default();
         if !steps.is_empty() {
             self.send(to, Message::Votes { stage, steps });
         }
@@ -297,9 +301,19 @@ impl Dispel {
         self.send(Recipient::All, Message::Status { next: self.next });
         // A peer that was over with this stage and has crashed since knows nothing of it but its own votes, and asks for
         // nothing. What it has to say in further rounds depends on these.
-        let steps = self.stages.get(&self.next).map(Stage::all_said).unwrap_or_default();
-        if !steps.is_empty() {
-            self.send(Recipient::All, Message::Votes { stage: self.next, steps });
+        self.repeat(self.next, Recipient::All);
+        self.ask_proposers(now, self.next);
+    }
+
+    /// Asks for batches that others have received, in stages from the next one to this one.
+    fn ask_proposers(&mut self, now: Instant, last: Slot) {
+        let timeout = self.config.timeout;
+        let stages = self.stages.range_mut(self.next..=last);
+        let late = stages.flat_map(|(stage, open)| {
+            open.ask_proposers(now, timeout).into_iter().map(|proposer| (*stage, proposer))
+        });
+        for (stage, proposer) in late.collect::<Vec<_>>() {
+            self.request(proposer, stage, proposer);
         }
     }
 
@@ -448,14 +462,23 @@ impl Dispel {
     }
 
     fn fetch(&mut self, now: Instant) {
-        let (me, again) = (self.config.me, self.config.timeout / 2);
+        let (grace, pause) = (self.config.patience, self.config.timeout / 2);
         let mut requests = Vec::new();
         // What is reported lacks nothing.
         for (stage, open) in self.stages.range_mut(self.next..) {
-            let asks = open.ask(now, again).into_iter().filter(|(holder, _)| *holder != me);
+            let asks = open.ask(now, grace, pause).into_iter();
             requests.extend(asks.map(|(holder, proposer)| (holder, *stage, proposer)));
         }
         for (holder, stage, proposer) in requests {
+            self.request(holder, stage, proposer);
+        }
+        if self.missed_until.is_some_and(|until| now < until) {
+            self.ask_proposers(now, Slot::new(u64::MAX));
+        }
+    }
+
+    fn request(&mut self, holder: Party, stage: Slot, proposer: Party) {
+        if holder != self.config.me {
             self.send(Recipient::One(holder), Message::Request { stage, proposer });
         }
     }

@@ -25,6 +25,8 @@ impl Dispel {
                 if self.stages.get(&stage).is_some_and(|open| open.lacks(proposer, id)) {
                     self.keep(Record::Stored { stage, proposer, batch: batch.clone() });
                     self.stage(stage).receive_answer(proposer, id, batch);
+                } else if from == proposer {
+                    self.receive_batch(stage, from, batch);
                 }
             }
             Message::Status { next } => self.answer(now, from, next),

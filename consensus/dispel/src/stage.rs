@@ -10,13 +10,30 @@ use crate::broadcast::{BatchVote, Broadcast};
 use crate::message::{Step, Vote};
 use crate::quorum::{Replicas, Supporters};
 
-/// A batch that is decided and not here.
-#[derive(Debug, Default)]
+/// A batch that is not here.
+#[derive(Debug)]
 struct Want {
     /// How many parties were asked.
-    asked: usize,
+    asked: u32,
     /// When the next one is asked.
-    next: Option<Instant>,
+    next: Instant,
+}
+
+impl Want {
+    const fn from(next: Instant) -> Self {
+        Self { asked: 0, next }
+    }
+
+    /// Which of these is asked now, if it is time.
+    fn ask(&mut self, now: Instant, pause: Duration, holders: &[Party]) -> Option<Party> {
+        if now < self.next {
+            return None;
+        }
+        let at = usize::try_from(self.asked).unwrap_or(0).checked_rem(holders.len())?;
+        self.next = now + pause;
+        self.asked = self.asked.saturating_add(1);
+        holders.get(at).copied()
+    }
 }
 
 /// A stage that is not reported yet.
@@ -82,6 +99,7 @@ impl Stage {
         if let Some(broadcast) = self.broadcasts.get_mut(proposer.index()) {
             broadcast.received(id);
             self.batches.insert(id, batch);
+            self.wants.remove(&proposer);
             self.note(proposer);
         }
     }
@@ -245,24 +263,39 @@ impl Stage {
         outcome.filter(|(_, id)| !self.batches.contains_key(id))
     }
 
-    /// Whom to ask now for what is missing: of each batch one party at a time.
-    pub(crate) fn ask(&mut self, now: Instant, again: Duration) -> Vec<(Party, Party)> {
+    /// Whom to ask now for what is decided and missing: of each batch one party at a time. The first one after a pause
+    /// of `grace`, in which it may still come from its proposer.
+    pub(crate) fn ask(
+        &mut self,
+        now: Instant,
+        grace: Duration,
+        pause: Duration,
+    ) -> Vec<(Party, Party)> {
         let missing: Vec<_> = self.missing().collect();
         let mut asks = Vec::new();
         for (proposer, id) in missing {
             let held = self.broadcasts.get(proposer.index());
             let mut holders = held.map(|one| one.holders(id)).unwrap_or_default();
             holders.extend(&self.claimers);
-            let want = self.wants.entry(proposer).or_default();
-            if want.next.is_some_and(|next| now < next) || holders.is_empty() {
-                continue;
-            }
-            want.next = Some(now + again);
-            let at = want.asked.checked_rem(holders.len()).unwrap_or(0);
-            asks.extend(holders.get(at).map(|holder| (*holder, proposer)));
-            want.asked = want.asked.saturating_add(1);
+            let want = self.wants.entry(proposer).or_insert(Want::from(now + grace));
+            let holder = want.ask(now, pause, &holders);
+            asks.extend(holder.map(|holder| (holder, proposer)));
         }
         asks
+    }
+
+    /// Proposers to ask for their batches, which others have received and this party has not. Its echo may be needed
+    /// before anything can be decided.
+    pub(crate) fn ask_proposers(&mut self, now: Instant, pause: Duration) -> Vec<Party> {
+        if self.outcome.is_some() {
+            return Vec::new();
+        }
+        let late = self.begun.iter().filter(|one| self.received_batch(*one).is_none());
+        let late: Vec<Party> = late.collect();
+        let ask = |proposer| {
+            self.wants.entry(proposer).or_insert(Want::from(now)).ask(now, pause, &[proposer])
+        };
+        late.into_iter().filter_map(ask).collect()
     }
 
     pub(crate) fn batch(&self, id: BatchId) -> Option<&Batch> {
@@ -284,8 +317,7 @@ impl Stage {
 
     /// When something is due by itself; what is over may be among it.
     pub(crate) fn wakes_at(&self) -> impl Iterator<Item = Instant> {
-        let wants = self.wants.values().filter_map(|want| want.next);
-        wants.chain(self.due)
+        self.wants.values().map(|want| want.next).chain(self.due)
     }
 
     pub(crate) fn into_batches(self) -> BTreeMap<BatchId, Batch> {

@@ -62,3 +62,34 @@ fn a_batch_of_too_many_transactions_is_refused_before_they_are_read() {
     let refused = read(MAX_TRANSACTIONS + 1).unwrap_err().to_string();
     assert!(refused.contains("too many transactions"), "{refused}");
 }
+
+/// Batches are large: where many wait for what is on its way, sending it twice would make them wait longer.
+#[test]
+fn who_asks_what_it_missed_is_told_votes_and_sent_no_batch() {
+    let mut net = Net::new(&[0]);
+    net.give(0, Input::Idle);
+    net.now = net.now + SECOND;
+    net.sent.clear();
+    net.say(3, 0, Message::Status { next: slot(1) });
+    let to_it = |kind: fn(&Message) -> bool| {
+        let is = |(_, to, message): &&(Party, Recipient<Party>, Message)| {
+            *to == Recipient::One(party(3)) && kind(message)
+        };
+        net.sent.iter().filter(is).count()
+    };
+    assert_eq!(to_it(|one| matches!(one, Message::Votes { .. })), 1);
+    assert_eq!(to_it(|one| matches!(one, Message::Batch { .. } | Message::Answer { .. })), 0);
+}
+
+/// Before anything is decided nobody but the proposer can say what its batch is.
+#[test]
+fn a_batch_that_is_not_decided_is_taken_from_its_proposer_alone() {
+    let mut net = Net::new(&[0]);
+    let answer = || Message::Answer { stage: slot(1), proposer: party(1), batch: batch(&[5]) };
+    net.say(2, 0, answer());
+    assert!(!net.records.contains_key(&party(0)), "{:?}", net.records);
+    net.say(1, 0, answer());
+    assert!(
+        matches!(net.records[&party(0)][0], Record::Stored { proposer, .. } if proposer == party(1))
+    );
+}

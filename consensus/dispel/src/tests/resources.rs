@@ -106,3 +106,62 @@ fn a_party_that_has_little_room_takes_votes_of_all_stages_that_others_may_have_o
     }
     assert_eq!(net.batches(), 8);
 }
+
+impl Net {
+    fn requests_of(&self, me: u32) -> Vec<(Recipient<Party>, u64)> {
+        let of = |(from, to, message): &(Party, Recipient<Party>, Message)| {
+            let Message::Request { stage, .. } = message else { return None };
+            (*from == party(me)).then_some((*to, stage.get()))
+        };
+        self.sent.iter().filter_map(of).collect()
+    }
+}
+
+/// Party 3 is down, so that every echo counts, and a batch to party 0 is lost in two stages.
+#[test]
+fn who_lacks_a_batch_asks_its_proposer_when_nothing_goes_on_and_stage_by_stage() {
+    let mut net = Net::new(&[0, 1, 2]);
+    net.loses = |from, message| from == party(1) && matches!(message, Message::Batch { .. });
+    (0..3)
+        .for_each(|me| net.give(me, Input::Submit(Transaction::new([u8::try_from(me).unwrap()]))));
+    for _ in 0..2 {
+        (0..3).for_each(|me| net.give(me, Input::Idle));
+    }
+    net.wait(SECOND / 2);
+    assert!(net.blocks.is_empty() && net.requests_of(0).is_empty(), "it may be on its way");
+    net.wait(SECOND * 3 / 5);
+    assert_eq!(net.requests_of(0), [(Recipient::One(party(1)), 1)]);
+    net.wait(SECOND * 2);
+    assert_eq!(net.blocks[&party(0)].len(), 2, "{:?}", net.blocks);
+    assert_eq!(net.transactions(0).len(), 3, "all batches are in");
+}
+
+/// What was sent to it meanwhile is lost for certain.
+#[test]
+fn who_was_down_asks_at_once_for_all_stages() {
+    let mut net = Net::new(&[0, 1, 2]);
+    net.cut.extend([1, 2].map(|peer| (party(peer), party(0))));
+    for _ in 0..3 {
+        (0..3).for_each(|me| net.give(me, Input::Idle));
+    }
+    net.wait(SECOND / 2);
+    net.cut.clear();
+    net.sent.clear();
+    net.restart(0);
+    net.wait(SECOND / 2);
+    let stages: BTreeSet<u64> = net.requests_of(0).into_iter().map(|(_, stage)| stage).collect();
+    assert_eq!(stages, BTreeSet::from([1, 2, 3]));
+    assert_eq!(net.blocks[&party(0)].len(), 3, "{:?}", net.blocks);
+}
+
+#[test]
+fn a_decided_batch_is_waited_for_before_others_are_asked_for_it() {
+    let mut net = Net::new(&[0, 1, 2, 3]);
+    net.cut.insert((party(3), party(0)));
+    (0..4).for_each(|me| net.give(me, Input::Idle));
+    net.wait(99 * MS);
+    assert_eq!(net.requests_of(0), []);
+    net.wait(2 * MS);
+    assert_eq!(net.requests_of(0).len(), 1);
+    assert_eq!(net.blocks[&party(0)].len(), 1);
+}

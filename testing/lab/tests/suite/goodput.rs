@@ -93,6 +93,20 @@ fn who_is_down_costs_its_own_batches_alone() {
     );
 }
 
+/// Queues of eight stages are longer than the time-out, so that everybody asks for what is on its way.
+#[test]
+fn queues_longer_than_the_time_out_do_not_end_in_standstill() {
+    let mut overload = goodput(7, PIPELINE);
+    overload.machines.connection =
+        Some(Rate::bytes_per_second(NonZeroU64::new(3_000_000).unwrap()));
+    overload.timeout = Duration::from_millis(300);
+    overload.counted = Duration::from_secs(20);
+    let point = at(120, &overload);
+    let sum = |from: usize| point.tenths.iter().skip(from).take(50).sum::<u64>();
+    let (first, last) = (sum(10), sum(160));
+    assert!(last * 10 >= first * 9, "{last} after {first}");
+}
+
 /// Two workers that check a signature in a millisecond: 2000 a second, however many replicas there are.
 #[test]
 fn where_signatures_bind_replicas_do_not() {
