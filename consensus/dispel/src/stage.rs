@@ -99,7 +99,6 @@ impl Stage {
         if let Some(broadcast) = self.broadcasts.get_mut(proposer.index()) {
             broadcast.received(id);
             self.batches.insert(id, batch);
-            self.wants.remove(&proposer);
             self.note(proposer);
         }
     }
