@@ -117,11 +117,10 @@ fn twins_sign_for_one_party_what_contradicts_itself() {
     let shown = events(&order(engine::Name::Malachite));
     let accused: Vec<_> = shown.iter().filter(|event| event.kind == "accused").collect();
     assert!(!accused.is_empty() && accused.iter().all(|event| event.from == Some(0)));
-    for engine in [engine::Name::Jolteon, engine::Name::Trantor, engine::Name::Dispel] {
-        let events = events(&order(engine));
-        assert!(events.iter().all(|event| event.party < 4), "{engine}");
-        let values =
-            |party| events.iter().filter(|e| (e.kind, e.party) == ("revealed", party)).count();
-        assert!(values(0) > 6 && (1..4).all(|party| values(party) >= 6), "{engine}");
+    let events = events(&order(engine::Name::Jolteon));
+    assert!(events.iter().all(|event| event.party < 4));
+    for honest in 1..4 {
+        let values = events.iter().filter(|e| (e.kind, e.party) == ("revealed", honest));
+        assert!(values.count() >= 6);
     }
 }
