@@ -58,7 +58,8 @@ def measure(fast: Optional[int]) -> dict[str, Any]:
         slow=rounding["slow"].threshold,
         fast=fast,
     )
-    dealers, stake = [], 0
+    dealers: list[int] = []
+    stake = 0
     while stake <= config.qualify:
         stake += STAKES[len(dealers)]
         dealers.append(len(dealers))
