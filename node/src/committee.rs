@@ -9,9 +9,10 @@ use prefinal_weighted_rounding::{Ratio, Weight};
 
 use crate::changes::{Changes, founding};
 use crate::round;
-use crate::weighing::{Weighing, WeighingError};
+use crate::weighing::Weighing;
 use prefinal_lab::Failure;
 use prefinal_lab::stakes::{Holders, StakeTable};
+use prefinal_lab::weighing::WeighingError;
 use prefinal_validator::setup::{Algorithm, Plan, PlanError};
 
 /// The committee that a command runs.

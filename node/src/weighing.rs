@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use prefinal_lab::Failure;
 use prefinal_lab::stakes::{Holders, StakeTable};
-use prefinal_lab::{place, place_in, weighing};
+use prefinal_lab::weighing::{self, WeighingError, WeightSource};
+use prefinal_lab::{place, place_in};
 use prefinal_sim::Placement;
-use prefinal_validator::setup::{Algorithm, Plan, PlanError};
-use prefinal_weighted_rounding::verify::VerifyError;
-use prefinal_weighted_rounding::{Objective, Pair, Ratio, Rounding, Weight};
+use prefinal_validator::setup::{Algorithm, Plan};
+use prefinal_weighted_rounding::{Pair, Ratio, Weight};
 
 use crate::round::pair;
 
@@ -44,32 +44,28 @@ impl Weighing {
         Ok(stakes.map_or_else(StakeTable::embedded, read)?)
     }
 
-    /// The plan of a committee of these holders.
+    /// The plan of a committee of these holders. Where every party counts as one, the options have no meaning.
     pub(crate) fn plan(
         &self,
         holders: &Holders,
         algorithm: Algorithm,
         fast: Ratio,
     ) -> Result<Plan, WeighingError> {
-        let stakes = holders.stakes.clone();
-        let is_usual = self.slow.is_empty() && self.budget.is_none() && !self.weights;
-        if is_usual || algorithm == Algorithm::Tight || stakes.len() < 4 {
-            return Ok(Plan::new(stakes, algorithm, fast)?);
-        }
-        let slow = self.slow()?;
-        let most = if self.weights { Ratio::ONE } else { fast };
-        let early = pair(Pair::FAST, &[Ratio::TWO_THIRDS, most])?;
-        let profile = weighing::pairs(slow, early, algorithm)?;
-        let rounding = if self.weights {
-            let given = Rounding::of_weights(&stakes, &holders.weights, &profile);
-            given.map_err(WeighingError::Weights)?
-        } else {
-            let budget = self.budget.map(Weight::new);
-            let objective =
-                budget.map_or_else(Objective::least_total, Objective::least_reconstruction);
-            Rounding::solve(&stakes, &profile, objective).map_err(PlanError::from)?
+        let weighing = match algorithm {
+            Algorithm::Tight => weighing::Weighing::default(),
+            Algorithm::Slow | Algorithm::Fast => {
+                weighing::Weighing { slow: self.slow()?, weights: self.source(holders) }
+            }
         };
-        Ok(weighing::plan(rounding, algorithm, fast)?)
+        weighing.plan(holders.stakes.clone(), algorithm, fast)
+    }
+
+    fn source(&self, holders: &Holders) -> WeightSource {
+        match self.budget {
+            _ if self.weights => WeightSource::Given(holders.weights.clone()),
+            Some(budget) => WeightSource::Budget(Weight::new(budget)),
+            None => WeightSource::LeastTotal,
+        }
     }
 
     /// Where the parties are.
@@ -88,27 +84,5 @@ impl Weighing {
     /// The stakes that leak and that reconstruct on the slow path.
     pub(crate) fn slow(&self) -> Result<Pair, Failure> {
         if self.slow.is_empty() { Ok(Pair::slow()) } else { pair(Pair::SLOW, &self.slow) }
-    }
-}
-
-/// Why there is no plan.
-pub(crate) enum WeighingError {
-    /// The stakes and ratios do not fit.
-    Plan(PlanError),
-    /// No threshold fits weights that were given.
-    Weights(VerifyError),
-    /// The options do not.
-    Options(Failure),
-}
-
-impl From<PlanError> for WeighingError {
-    fn from(error: PlanError) -> Self {
-        Self::Plan(error)
-    }
-}
-
-impl From<Failure> for WeighingError {
-    fn from(failure: Failure) -> Self {
-        Self::Options(failure)
     }
 }

@@ -129,7 +129,7 @@ fn finality(stakes: &[Stake], paths: &Paths<Bls>) -> Result<Finality, FinalityEr
     Finality::rounded(stakes, &weights, Quorum::BYZANTINE)
 }
 
-fn malformed(error: &impl ToString, index: Option<usize>) -> PyErr {
+pub(crate) fn malformed(error: &impl ToString, index: Option<usize>) -> PyErr {
     let index = index.and_then(|index| u64::try_from(index).ok());
     let detail = Detail { code: "malformed-message", index, ..Detail::default() };
     exception(&detail, &error.to_string())
@@ -255,7 +255,7 @@ fn slot(value: &Bound<'_, PyAny>) -> PyResult<Slot> {
     number(value, "slot").map(Slot::new)
 }
 
-fn encoded(what: &impl borsh::BorshSerialize) -> Option<Vec<u8>> {
+pub(crate) fn encoded(what: &impl borsh::BorshSerialize) -> Option<Vec<u8>> {
     // Writing into memory does not fail.
     borsh::to_vec(what).ok()
 }

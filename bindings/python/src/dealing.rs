@@ -158,14 +158,13 @@ impl VerifiedDealing {
 #[pyclass(frozen, module = "prefinal")]
 pub(crate) struct DkgKey {
     config: Arc<Config>,
-    key: Kind<field::Key, Accepted<Aggregate>>,
+    key: KeyOfKind,
 }
 
+pub(crate) type KeyOfKind = Kind<Arc<field::Key>, Arc<Accepted<Aggregate>>>;
+
 impl DkgKey {
-    pub(crate) const fn new(
-        config: Arc<Config>,
-        key: Kind<field::Key, Accepted<Aggregate>>,
-    ) -> Self {
+    pub(crate) const fn new(config: Arc<Config>, key: KeyOfKind) -> Self {
         Self { config, key }
     }
 
@@ -243,6 +242,16 @@ impl<T> PathShares<T> {
 }
 
 impl OwnShares {
+    pub(crate) fn new(party: Party, own: Kind<field::Shares, prefinal_pvss_dkg::Shares>) -> Self {
+        let shares = match own {
+            Kind::Field(field::Shares { slow, fast }) => {
+                Kind::Field(PathShares { slow: Some(slow), fast })
+            }
+            Kind::Group(own) => Kind::Group(PathShares { slow: Some(own.slow), fast: own.fast }),
+        };
+        Self { party, shares: Mutex::new(shares) }
+    }
+
     fn field(&self, which: SharePath) -> PyResult<Secret<Vec<Scalar>>> {
         match &mut *self.shares.lock().unwrap_or_else(PoisonError::into_inner) {
             Kind::Field(own) => own.take(which),
@@ -336,16 +345,12 @@ impl DkgKey {
         let opened = py.detach(|| match &self.key {
             Kind::Field(sum) => {
                 let opened = key.use_up(|key| sum.decrypt(config, party, key))?;
-                let field::Shares { slow, fast } = opened.shares;
-                Ok(Kind::Field(PathShares { slow: Some(slow), fast }))
+                Ok(Kind::Field(opened.shares))
             }
-            Kind::Group(sum) => {
-                let shares = key.use_up(|key| sum.decrypt(config, party, key))?;
-                Ok(Kind::Group(PathShares { slow: Some(shares.slow), fast: shares.fast }))
-            }
+            Kind::Group(sum) => key.use_up(|key| sum.decrypt(config, party, key)).map(Kind::Group),
         });
         let shares = opened.map_err(|refusal: Refusal| refusal.raise())?;
-        Ok(OwnShares { party, shares: Mutex::new(shares) })
+        Ok(OwnShares::new(party, shares))
     }
 
     /// A party as a signer, with its own shares, which are used up.

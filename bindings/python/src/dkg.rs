@@ -1,12 +1,14 @@
 //! Keys that nobody knows: dealings, their verification, their sum, and what each party holds of it.
 //!
 //! A dealing is of field elements, for threshold signatures and decryption, or of group elements, for
-//! the weighted VUF. Who orders dealings and tells parties of them is the caller's engine.
+//! the weighted VUF. Who orders dealings and tells parties of them is the caller's engine; `keygen` is the machine
+//! that makes one key of that order.
 use std::sync::Arc;
 
 use prefinal_crypto_core::context::{ChainId, Context, EpochId};
+use prefinal_pvss_dkg::protocol::{Collect, Place, seal};
 use prefinal_pvss_dkg::{
-    Aggregate, Config, Member, Paths, Purpose, Session, Shape, SharePath, field,
+    Aggregate, Config, Dkg, Member, Paths, Purpose, Session, Shape, SharePath, field,
 };
 use prefinal_weighted_rounding::{Ratio, Stake, Weight};
 use pyo3::exceptions::PyTypeError;
@@ -108,7 +110,7 @@ impl<'py> Fields<'py> {
 }
 
 /// `'field'` or `'group'`.
-fn is_field(kind: &str) -> PyResult<bool> {
+pub(crate) fn is_field(kind: &str) -> PyResult<bool> {
     match kind {
         "field" => Ok(true),
         "group" => Ok(false),
@@ -202,6 +204,26 @@ impl DkgConfig {
         dealing.map(Dealing).map_err(|error| refused(&error))
     }
 
+    /// The message that a ``Keygen`` would submit if this were its dealing, whatever the bytes are: what a dealer that
+    /// does wrong can send, and be accused for.
+    #[pyo3(signature = (dealer, signer, data, *, kind="field"))]
+    fn envelope<'py>(
+        &self,
+        dealer: &Bound<'py, PyAny>,
+        signer: &SecretKey,
+        data: &Bound<'py, PyAny>,
+        kind: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (place, data) = (Place { dealer: party(dealer)?, share: None }, bytes(data)?);
+        let config = Arc::clone(&self.0);
+        let session = match is_field(kind)? {
+            true => Dkg::<field::Dealing>::new(config).session(),
+            false => Dkg::<prefinal_pvss_dkg::Dealing>::new(config).session(),
+        };
+        let message = seal(session, place, &data, &signer.0.of_one_variant());
+        Ok(PyBytes::new(dealer.py(), &message))
+    }
+
     /// Reads a dealing that somebody sent.
     #[pyo3(signature = (data, *, kind="field"))]
     fn read(&self, data: &Bound<'_, PyAny>, kind: &str) -> PyResult<Dealing> {
@@ -258,8 +280,8 @@ impl DkgConfig {
         }
         let config = Arc::clone(&self.0);
         let key = py.detach(|| match groups.is_empty() {
-            true => field::Key::sum(&config, &fields).map(Kind::Field),
-            false => Aggregate::sum(&config, &groups).map(Kind::Group),
+            true => field::Key::sum(&config, &fields).map(Arc::new).map(Kind::Field),
+            false => Aggregate::sum(&config, &groups).map(Arc::new).map(Kind::Group),
         });
         let key = key.map_err(|error| refused(&error))?;
         Ok(DkgKey::new(config, key))

@@ -21,9 +21,25 @@ impl Refusal {
         Self(Box::new((error.detail(), error.to_string())))
     }
 
+    /// What a machine reports, which is an output and not raised.
+    pub(crate) fn told(detail: Detail, text: &impl Display) -> Self {
+        Self(Box::new((detail, text.to_string())))
+    }
+
     pub(crate) fn raise(&self) -> PyErr {
         let (detail, text) = self.0.as_ref();
         exception(detail, text)
+    }
+}
+
+/// As an exception that nobody has raised.
+impl<'py> IntoPyObject<'py> for Refusal {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.raise().into_value(py).into_bound(py).into_any())
     }
 }
 

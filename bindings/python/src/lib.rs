@@ -16,6 +16,7 @@
 //! | `wvuf`        | the weighted VUF                                                     |
 //! | `certificate` | quorums of exact stake                                               |
 //! | `dkg`         | key generation: what is agreed on; `dealing`, `registration`         |
+//! | `keygen`      | one party's key generation, driven by hand; `evidence` against dealers |
 //! | `decryption`  | encryption to a committee                                            |
 //! | `timelock`    | encryption to a round                                                |
 //! | `draw`        | random numbers for transactions, from a slot's value                 |
@@ -43,8 +44,10 @@ mod dkg;
 mod drand;
 mod draw;
 mod error;
+mod evidence;
 mod experiments;
 mod input;
+mod keygen;
 mod light;
 mod many;
 mod order;
@@ -86,7 +89,11 @@ mod _core {
     #[pymodule_export]
     use crate::draw::{Draw, Draws};
     #[pymodule_export]
+    use crate::evidence::Evidence;
+    #[pymodule_export]
     use crate::experiments::{campaign, compare, measure_costs};
+    #[pymodule_export]
+    use crate::keygen::Keygen;
     #[pymodule_export]
     use crate::light::{LightClient, LightKey, LightVuf, VerifiedBlock};
     #[pymodule_export]

@@ -9,6 +9,7 @@ use prefinal_lab::faults::{
     Chance, Disk, Fault, Loss, Partition, PartitionEffect, Seat, Vice, Window,
 };
 use prefinal_lab::observe::{CostModel, Order};
+use prefinal_lab::weighing::{Weighing, WeightSource};
 use prefinal_protocol::Instant;
 use prefinal_registry::{engine, scheme};
 use prefinal_validator::setup::Algorithm;
@@ -18,6 +19,7 @@ use pyo3::prelude::*;
 
 use crate::error::{argument, refused};
 use crate::input::{number, stakes, weights};
+use crate::rounding::{RawPair, pair};
 
 /// Slots of a run: more take days.
 const MOST_SLOTS: u64 = 1_000_000;
@@ -28,6 +30,8 @@ const MOST_SLOTS: u64 = 1_000_000;
 pub(crate) struct Arguments<'py> {
     stakes: Bound<'py, PyAny>,
     weights: Option<Bound<'py, PyAny>>,
+    budget: Option<Bound<'py, PyAny>>,
+    slow: RawPair<'py>,
     regions: Vec<String>,
     round_trips: Option<String>,
     engine: String,
@@ -55,10 +59,9 @@ impl Arguments<'_> {
         if jitter > 100 {
             return Err(argument(&format!("jitter is {jitter}, expected 0 to 100"), None));
         }
-        let weights = self.weights.as_ref().map(weights).transpose()?;
         Ok(Order {
             stakes: stakes(&self.stakes)?,
-            weights: weights.map(|all| all.into_iter().map(Weight::new).collect()),
+            weighing: self.weighing()?,
             regions: self.regions.clone(),
             round_trips: self.round_trips.clone(),
             engine: named("engine", &self.engine, engine::Name::ALL)?,
@@ -82,6 +85,22 @@ impl Arguments<'_> {
             messages: self.messages,
             faults: self.faults.iter().map(RawFault::read).collect::<PyResult<_>>()?,
         })
+    }
+}
+
+impl Arguments<'_> {
+    fn weighing(&self) -> PyResult<Weighing> {
+        let weights = match (&self.weights, &self.budget) {
+            (None, None) => WeightSource::LeastTotal,
+            (None, Some(budget)) => WeightSource::Budget(Weight::new(number(budget, "budget")?)),
+            (Some(given), None) => {
+                WeightSource::Given(weights(given)?.into_iter().map(Weight::new).collect())
+            }
+            (Some(_), Some(_)) => {
+                return Err(argument("expected weights or a budget, got both", None));
+            }
+        };
+        Ok(Weighing { slow: pair(&self.slow)?, weights })
     }
 }
 
@@ -145,6 +164,7 @@ impl RawFault {
             "mute" => Vice::Mute { from },
             "withhold" => Vice::Withhold { from: self.others(), all: is_set },
             "two-faced" => Vice::TwoFaced { to: self.others(), both: is_set },
+            "twins" => Vice::Twins { side: self.others() },
             "wrong" => Vice::Wrong,
             "delay" => Vice::Delay { most: Duration::from_micros(self.number.into()) },
             "flood" => Vice::Flood { until },

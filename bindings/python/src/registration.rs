@@ -37,6 +37,11 @@ impl RecipientKey {
         })
     }
 
+    /// The key for a machine that opens shares with it when they are there, and then takes it.
+    pub(crate) fn lend<T>(&self, run: impl FnOnce(&mut Option<DecryptionKey>) -> T) -> T {
+        run(&mut self.slot())
+    }
+
     /// A thread that panicked has left the slot as it was before or empty.
     fn slot(&self) -> MutexGuard<'_, Option<DecryptionKey>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

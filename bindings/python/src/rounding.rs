@@ -10,8 +10,8 @@ use crate::input::{number, stakes, weights};
 use crate::work::interruptible;
 
 /// A name, and secrecy and reconstruction as fractions.
-type RawPair<'py> = (String, RawRatio<'py>, RawRatio<'py>);
-type RawRatio<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+pub(crate) type RawPair<'py> = (String, RawRatio<'py>, RawRatio<'py>);
+pub(crate) type RawRatio<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// How far to look; what is not given has Rust's default.
 #[derive(FromPyObject)]
@@ -47,7 +47,7 @@ fn ratio((numerator, denominator): &RawRatio<'_>) -> PyResult<Ratio> {
     ratio.map_err(|error| refused(&error))
 }
 
-fn pair((name, secrecy, reconstruction): &RawPair<'_>) -> PyResult<Pair> {
+pub(crate) fn pair((name, secrecy, reconstruction): &RawPair<'_>) -> PyResult<Pair> {
     let pair = Pair::new(name.as_str(), ratio(secrecy)?, ratio(reconstruction)?);
     pair.map_err(|error| refused(&error))
 }

@@ -24,6 +24,7 @@ from prefinal.faults import (
     Mute,
     Partition,
     Replay,
+    Twins,
     TwoFaced,
     Withhold,
     Wrong,
@@ -50,6 +51,17 @@ def honest() -> prefinal.Simulation:
     return play(messages=True)
 
 
+class Unknown(Wrong):
+    """A kind of fault that Rust does not know."""
+
+    def _raw(self) -> dict[str, Any]:
+        return {**super()._raw(), "kind": "unknown"}
+
+
+def enough(slots: int) -> None:
+    raise RuntimeError("it runs")
+
+
 def mean(run: prefinal.Simulation) -> float:
     return sum(wait.ms for wait in run.waits) / len(run.waits)
 
@@ -69,6 +81,62 @@ def test_weights_are_taken_as_they_are() -> None:
     finer = prefinal.round_stakes(stakes, budget=20)
     assert finer["fast"].reconstruction < rounded["fast"].reconstruction
     assert mean(play(stakes=stakes, weights=finer.weights)) < mean(usual)
+
+
+def test_a_budget_and_a_slow_pair_are_those_of_the_rounding() -> None:
+    stakes = [30, 20, 20, 10, 10, 10]
+    finer = prefinal.round_stakes(stakes, budget=20)
+    assert play(stakes=stakes, budget=20).columns == play(stakes=stakes, weights=finer.weights).columns
+    pair = prefinal.Pair("slow", "1/2", "3/5")
+    early = prefinal.round_stakes(stakes, pairs=[pair])
+    slow = play(stakes=stakes, slow=("1/2", "3/5"), path="slow")
+    given = play(stakes=stakes, slow=("1/2", "3/5"), path="slow", weights=early.weights)
+    assert slow.columns == given.columns != play(stakes=stakes, path="slow").columns
+    # The contract's bounds hold here too.
+    for beyond in (("1/4", "1/2"), ("1/2", "9/10")):
+        with pytest.raises(ArgumentError, match="the beacon refuses"):
+            play(stakes=stakes, slow=beyond)
+
+
+@pytest.mark.parametrize("engine", ["jolteon", "malachite", "trantor", "dispel"])
+def test_twins_are_one_party_and_change_no_value(engine: Any) -> None:
+    run = play(engine=engine, slots=3, faults=[Twins(0, [1])], regions="all", messages=True)
+    assert {event.party for event in run.events} == {0, 1, 2, 3}
+    assert {event.sender for event in run.events} <= {None, 0, 1, 2, 3}
+    assert {(wait.slot, wait.party) for wait in run.waits if wait.party > 0} >= {
+        (slot, party) for slot in sorted({wait.slot for wait in run.waits})[:3] for party in (1, 2, 3)
+    }
+    accused = {event.sender for event in run.events if event.kind == "accused"}
+    assert accused == ({0} if engine == "malachite" else set())
+
+
+def test_a_party_waits_once_for_a_slot() -> None:
+    # It knew and had the value first after 3 ms; what comes later is of a later life or of its twin.
+    columns: dict[str, list[Any]] = {
+        "time_us": [1000, 2000, 4000, 9500],
+        "kind": ["finalized", "finalized", "revealed", "revealed"],
+        "party": [0] * 4,
+        "slot": [1] * 4,
+        "path": [None, None, "fast", "slow"],
+        "sender": [None] * 4,
+    }
+    run = prefinal.Simulation("fast", "bls", 1, 1, 1, columns)
+    assert run.waits == [prefinal.Wait(1, 0, "fast", 3.0)]
+
+
+def test_twins_propose_different_blocks() -> None:
+    # On Malachite others show who signed two votes, and twins that are told the same sign the same.
+    run = play(engine="malachite", faults=[Twins(0, [1])], slots=6)
+    accused = [event.party for event in run.events if event.kind == "accused"]
+    assert accused.count(1) > 0 and {event.sender for event in run.events if event.kind == "accused"} == {0}
+
+
+def test_a_partition_holds_both_twins() -> None:
+    # The twin that talks to party 1 is on its side, the other one talks to nobody until it heals.
+    faults = [Partition([[0, 1]], 0, 20_000), Twins(0, [2, 3])]
+    run = play(slots=1, messages=True, faults=faults)
+    heard = {event.party for event in run.events if event.sender == 0 and event.time_us < 20_000_000}
+    assert heard == {1}
 
 
 def test_round_trips_are_those_of_the_table(tmp_path: Path) -> None:
@@ -167,6 +235,20 @@ def test_a_party_that_does_wrong_changes_the_run_and_not_its_end(
         ({"weights": [float("nan")] * 4}, ArgumentError),
         ({"weights": STAKES, "path": "tight"}, ArgumentError),
         ({"weights": 7}, TypeError),
+        ({"budget": 0}, ArgumentError),
+        ({"budget": -1}, ArgumentError),
+        ({"budget": 2**32}, ArgumentError),
+        ({"budget": "9"}, TypeError),
+        ({"budget": 9, "path": "tight"}, ArgumentError),
+        ({"budget": 9, "weights": STAKES}, ArgumentError),
+        ({"budget": 9, "stakes": [1, 1, 1]}, ArgumentError),
+        ({"slow": ("2/3", "1/2")}, ArgumentError),
+        ({"slow": ("1/2", "3/5"), "path": "tight"}, ArgumentError),
+        ({"slow": ("1/2",)}, TypeError),
+        ({"slow": "1/2"}, TypeError),
+        ({"slow": (0.5, 0.6)}, TypeError),
+        ({"faults": [Twins(4, [1])]}, ArgumentError),
+        ({"faults": [Twins(0, [4])]}, ArgumentError),
         ({"round_trips": {}}, ArgumentError),
         ({"round_trips": 7}, TypeError),
         ({"round_trips": "near"}, TypeError),
@@ -189,6 +271,8 @@ def test_a_party_that_does_wrong_changes_the_run_and_not_its_end(
         ({"faults": [Loss(1.1)]}, ArgumentError),
         ({"faults": [Loss(float("nan"))]}, ArgumentError),
         ({"faults": [Loss(True)]}, TypeError),
+        ({"faults": [Loss("0.1")]}, TypeError),  # type: ignore[arg-type]
+        ({"faults": [Wrong(True)]}, TypeError),
         ({"faults": [Loss(0.1, 5, 4)]}, ArgumentError),
         ({"faults": [Loss(0.1, -1)]}, ArgumentError),
         ({"faults": [Loss(0.1, 0, 1e12)]}, ArgumentError),
@@ -207,11 +291,36 @@ def test_a_party_that_does_wrong_changes_the_run_and_not_its_end(
         ({"faults": [TwoFaced(1, [9])]}, ArgumentError),
         ({"faults": [Delay(1, -1)]}, ArgumentError),
         ({"faults": [Loss(0.1)] * 10_001}, ArgumentError),
+        ({"faults": [Unknown(1)]}, ArgumentError),
+        ({"slots": 1_000_001, "progress": enough}, ArgumentError),
     ],
 )
 def test_runs_that_make_no_sense(arguments: Any, kind: type) -> None:
     with pytest.raises(kind):
         prefinal.simulate(**{"stakes": STAKES, "slots": 1, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "match"),
+    [
+        ({"regions": [7]}, TypeError, "expected a region's name, got int"),
+        ({"slow": ("1/2",)}, TypeError, "expected slow as two ratios"),
+        ({"slow": "12"}, TypeError, "expected slow as two ratios"),
+        ({"round_trips": {"aa": 1}}, ArgumentError, "no pair of regions"),
+        ({"round_trips": {("a",): 1}}, ArgumentError, "no pair of regions"),
+        ({"round_trips": {("a", "a", "a"): 1}}, ArgumentError, "no pair of regions"),
+        ({"round_trips": {(b"a", b"a"): 1}}, TypeError, "expected a region's name, got bytes"),
+        ({"round_trips": {("", ""): 1}}, ArgumentError, "no name of letters"),
+        ({"round_trips": {("a,b", "a"): 1}}, ArgumentError, "no name of letters"),
+        ({"round_trips": {(" a", " a"): 1}}, ArgumentError, "no name of letters"),
+        ({"round_trips": {("a", "a"): -1}}, ArgumentError, "expected 0 to 60000"),
+        ({"round_trips": {("a", "a"): 60_001}}, ArgumentError, "expected 0 to 60000"),
+        ({"round_trips": {("a", "a"): float("nan")}}, ArgumentError, "expected 0 to 60000"),
+    ],
+)
+def test_refusals_say_what_is_wrong(arguments: Any, kind: type, match: str) -> None:
+    with pytest.raises(kind, match=match):
+        prefinal.simulate(STAKES, slots=1, **arguments)
 
 
 def test_tight_thresholds_wait_least_and_more_weight_waits_less(costs: str) -> None:

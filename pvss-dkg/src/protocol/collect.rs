@@ -9,6 +9,7 @@
 //! At most one dealing counts for each *place*. A third party needs only a collector without dealings
 //! to judge a message of the session.
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
 use prefinal_crypto_core::access::{Party, ShareIndex};
@@ -42,6 +43,15 @@ pub struct Place {
     pub dealer: Party,
     /// The share of the key before that is dealt on; `None` if the secret is fresh.
     pub share: Option<ShareIndex>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.share {
+            Some(share) => write!(f, "{share} of {}", self.dealer),
+            None => write!(f, "{}", self.dealer),
+        }
+    }
 }
 
 /// Why a verified dealing does not count.

@@ -41,8 +41,10 @@ pub const fn envelope_bytes(dealing: usize) -> usize {
     HEAD + dealing
 }
 
-/// Signs a dealing for its place and puts it into an envelope.
-pub(crate) fn seal(
+/// Signs a dealing for its place and puts it into an envelope. [`Keygen`](super::Keygen) does this with the dealings
+/// that it makes. Here the payload may be any bytes, for tests of what a dealer that does wrong can send.
+#[must_use]
+pub fn seal(
     session: [u8; 32],
     place: Place,
     payload: &[u8],

@@ -76,7 +76,7 @@ pub enum Misdeed {
     #[error("undecodable dealing: {0}")]
     Undecodable(#[from] DecodeError),
     /// The sender's envelope holds another party's dealing, or a dealing for another share.
-    #[error("envelope for {signed:?} holds a dealing for {dealt:?}")]
+    #[error("envelope for {signed} holds a dealing for {dealt}")]
     Misplaced {
         /// The place that the envelope names.
         signed: Place,

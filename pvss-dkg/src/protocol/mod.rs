@@ -60,7 +60,7 @@ mod tests;
 
 pub use collect::{Collect, NotCounted, Place, RecoverError};
 pub use either::FieldDealings;
-pub use envelope::envelope_bytes;
+pub use envelope::{envelope_bytes, seal};
 pub use epoch::{Element, EpochKey, EpochKeyError, Field, Group};
 pub use fault::{Evidence, EvidenceError, Fault, Misdeed};
 pub use job::{

@@ -1,7 +1,7 @@
 //! Faults that an observed run is given: losses, partitions, crashes, parties that do wrong.
 //!
-//! What parties do wrong is that of the campaign ([`Vice`]), but for twins. The campaign draws all of this from a seed;
-//! here the caller says what happens, to whom and when.
+//! What parties do wrong is that of the campaign ([`Vice`]). The campaign draws all of this from a seed; here the
+//! caller says what happens, to whom and when.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -12,7 +12,8 @@ use prefinal_crypto_core::access::Party;
 use prefinal_engine::Engine;
 use prefinal_protocol::Instant;
 pub use prefinal_sim::{Chance, Disk, Loss, Partition, PartitionEffect, Seat, Window};
-use prefinal_sim::{Network, Simulation};
+use prefinal_sim::{Network, Simulation, UnknownSeat};
+use prefinal_validator::Input;
 
 pub use crate::campaign::Vice;
 use crate::campaign::{Forge, Junk, Sinner, Tally};
@@ -20,8 +21,15 @@ use crate::committee::{Subject, ValidatorHost};
 use crate::failure::Failure;
 use crate::global::Exceptions;
 use crate::priced::Priced;
+use crate::seating::Seating;
 
-/// Something that goes wrong. Each party has the seat of its number.
+/// How often twins are told different transactions.
+const WHISPERS: u32 = 64;
+
+/// Between two of these times.
+const BETWEEN_WHISPERS: Duration = Duration::from_millis(300);
+
+/// Something that goes wrong. Each party has the seat of its number, and one more if it has a twin.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// Messages on all links are lost with a chance, in a window of time.
@@ -65,8 +73,8 @@ impl Fault {
             let why = format_args!("a fault names party {seat}, there are {parties} parties");
             return Err(Failure::bad_input(why));
         }
-        if let Self::Byzantine(_, Vice::Twins { .. } | Vice::Forget { .. }) = self {
-            return Err(Failure::bad_input("twins and forgetting are not rules of one party"));
+        if let Self::Byzantine(_, Vice::Forget { .. }) = self {
+            return Err(Failure::bad_input("a crash without a disk is not a rule of one party"));
         }
         if let Self::Partition(Partition { groups, .. }) = self {
             let named: usize = groups.iter().map(BTreeSet::len).sum();
@@ -77,19 +85,33 @@ impl Fault {
         Ok(())
     }
 
+    /// The party that runs twice.
+    pub(crate) fn twin(&self) -> Option<Party> {
+        match self {
+            Self::Byzantine(seat, Vice::Twins { .. }) => Some(Party::new(seat.get())),
+            _ => None,
+        }
+    }
+
     /// The links with this fault.
-    pub(crate) fn on(&self, network: Network) -> Network {
+    pub(crate) fn on(&self, network: Network, seating: &Seating) -> Network {
         match self {
             Self::Loss(loss) => network.with_loss(*loss),
-            Self::Partition(partition) => network.with_partition(partition.clone()),
+            Self::Partition(Partition { window, groups, blocked }) => {
+                let groups = groups.iter().map(|group| seating.all_of(group)).collect();
+                let (window, blocked) = (*window, *blocked);
+                network.with_partition(Partition { window, groups, blocked })
+            }
             Self::Crash { .. } | Self::Byzantine(..) => network,
         }
     }
 
-    /// Whether this party gets no more values from some time on.
+    /// The party whose values nobody waits for: it is down for good, or each of its twins knows a part of what happens.
     pub(crate) fn ends(&self) -> Option<Seat> {
         match self {
-            Self::Crash { seat, down: None, .. } => Some(*seat),
+            Self::Crash { seat, down: None, .. } | Self::Byzantine(seat, Vice::Twins { .. }) => {
+                Some(*seat)
+            }
             _ => None,
         }
     }
@@ -115,18 +137,59 @@ impl Fault {
     where
         <E as Engine>::Message: Junk,
     {
-        let armed = match self {
-            Self::Loss(_) | Self::Partition(_) => Ok(()),
-            Self::Crash { seat, at, down, disk } => {
-                let crashed = simulation.crash(*seat, *at);
-                let back = down.map(|down| simulation.restart(*seat, *at + down, *disk));
-                crashed.and(back.unwrap_or(Ok(())))
-            }
-            Self::Byzantine(seat, vice) => {
-                let uncounted = Rc::<RefCell<Tally>>::default();
-                simulation.rule(*seat, Sinner::<S, _>::new(vice.clone(), &uncounted))
-            }
-        };
-        armed.map_err(Failure::bad_input)
+        let (Self::Crash { seat: of, .. } | Self::Byzantine(of, _)) = self else { return Ok(()) };
+        let seating = simulation.host().seating().clone();
+        for seat in seating.all_of(&BTreeSet::from([*of])) {
+            self.arm_seat(seat, &seating, simulation).map_err(Failure::bad_input)?;
+        }
+        Ok(())
     }
+
+    fn arm_seat<S: Priced + Forge, E: Subject>(
+        &self,
+        seat: Seat,
+        seating: &Seating,
+        simulation: &mut Simulation<ValidatorHost<S, E>>,
+    ) -> Result<(), UnknownSeat>
+    where
+        <E as Engine>::Message: Junk,
+    {
+        match self {
+            Self::Loss(_) | Self::Partition(_) => Ok(()),
+            Self::Crash { at, down, disk, .. } => {
+                simulation.crash(seat, *at)?;
+                down.map_or(Ok(()), |down| simulation.restart(seat, *at + down, *disk))
+            }
+            Self::Byzantine(_, vice) => {
+                if let Vice::Twins { .. } = vice {
+                    tell_apart(seat, simulation)?;
+                }
+                let uncounted = Rc::<RefCell<Tally>>::default();
+                let vice = of_seat(vice, seat, seating);
+                simulation.rule(seat, Sinner::<S, _>::new(vice, &uncounted))
+            }
+        }
+    }
+}
+
+/// What the party in this seat does, to all seats of the parties that it is done to.
+fn of_seat(vice: &Vice, seat: Seat, seating: &Seating) -> Vice {
+    match vice.clone() {
+        Vice::Withhold { from, all } => Vice::Withhold { from: seating.all_of(&from), all },
+        Vice::TwoFaced { to, both } => Vice::TwoFaced { to: seating.all_of(&to), both },
+        Vice::Twins { side } => Vice::Twins { side: seating.half_of(seat, &seating.all_of(&side)) },
+        vice => vice,
+    }
+}
+
+/// Each twin gets transactions that the other does not get, so that they propose different blocks.
+fn tell_apart<S: Priced, E: Subject>(
+    seat: Seat,
+    simulation: &mut Simulation<ValidatorHost<S, E>>,
+) -> Result<(), UnknownSeat> {
+    (0..WHISPERS).try_for_each(|times| {
+        let transaction = [seat.get().to_be_bytes(), times.to_be_bytes()].concat();
+        let at = Instant::at(BETWEEN_WHISPERS * times);
+        simulation.input(seat, at, Input::Submit(transaction))
+    })
 }

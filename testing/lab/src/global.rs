@@ -25,6 +25,12 @@
 //! party need not have revealed when it prefinalized: `T_GR` is not before those that may have revealed hold enough, and
 //! not after those that must have do. DISPEL decides proposer by proposer, so a stage can be final before a quorum
 //! has prefinalized all of it, and a party's votes alone do not tell whether it has: there only the first bound is known.
+//!
+//! Where a committee may follow (`--epochs`), a party releases early only for slots before its
+//! [`limit`](prefinal_validator::handovers::Handovers::limit). That moves on as it judges the handover's transactions, in
+//! jobs that end at their own time at each party, and no message and no record shows how far it is. So nothing that is
+//! noted says which slots a party was bound to release, and until the last committee has begun all slots are
+//! [`Premise::Unbound`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

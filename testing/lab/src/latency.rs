@@ -116,6 +116,15 @@ impl<S: Priced> Experiment<S> {
         &self,
         choice: Algorithm,
     ) -> Result<Simulation<ValidatorHost<S, E>>, Failure> {
+        self.stage_with_twins(choice, BTreeSet::new())
+    }
+
+    /// The same with one more seat for each of these parties.
+    pub(crate) fn stage_with_twins<E: Subject>(
+        &self,
+        choice: Algorithm,
+        twins: BTreeSet<Party>,
+    ) -> Result<Simulation<ValidatorHost<S, E>>, Failure> {
         let mut setup = self.ground.setup().clone();
         setup.fast_after = if choice == Algorithm::Slow { u64::MAX } else { 0 };
         if E::OUTRUNS_JOBS {
@@ -123,7 +132,8 @@ impl<S: Priced> Experiment<S> {
             setup.pace.pause = setup.pace.pause.max(INSTANT);
         }
         let host = ValidatorHost::<S, E>::new(Arc::clone(&self.ground), setup, self.prices)
-            .map_err(Failure::bad_input)?;
+            .map_err(Failure::bad_input)?
+            .with_twins(twins);
         let mut world = prefinal_sim::Setup::new(host.seats(), self.seed, self.network.clone());
         world.cores = self.cores;
         Simulation::new(host, world).map_err(Failure::bad_input)

@@ -18,8 +18,8 @@ use std::time::Duration;
 pub use ::prefinal_beacon::Path;
 use prefinal_crypto_core::access::Party;
 use prefinal_engine::Engine;
-use prefinal_sim::{Geography, Jitter, Network, Note};
-use prefinal_weighted_rounding::{Ratio, Stake, Weight};
+use prefinal_sim::{Geography, Jitter, Network, Note, Seat};
+use prefinal_weighted_rounding::{Ratio, Stake};
 
 use super::committee::{Ground, Observation, Prices, Subject};
 use super::costs::Costs;
@@ -32,7 +32,8 @@ use crate::global::{Exceptions, GlobalClocks, SlotTimes};
 use crate::legible::Act;
 use crate::machine::MessageOf;
 use crate::place::{place, place_on};
-use crate::weighing;
+use crate::seating::Seating;
+use crate::weighing::Weighing;
 use prefinal_registry::{engine, scheme};
 use prefinal_validator::Message;
 use prefinal_validator::setup::{Algorithm, Plan};
@@ -67,8 +68,8 @@ impl CostModel {
 pub struct Order {
     /// The stakes of the parties, in their order.
     pub stakes: Vec<Stake>,
-    /// Weights of the parties, in their order; `None` rounds the stakes.
-    pub weights: Option<Vec<Weight>>,
+    /// Their weights and thresholds.
+    pub weighing: Weighing,
     /// Regions in which the parties are placed in turn; or `all` or `none` alone, as for the command.
     pub regions: Vec<String>,
     /// Round trips between regions, as CSV with the columns `from,to,p50_ms,p90_ms`; `None` takes those of AWS.
@@ -102,7 +103,7 @@ pub struct Order {
 pub struct Event {
     /// When it happened, in virtual time.
     pub at: Duration,
-    /// The index of the party.
+    /// The index of the party, the same for both twins.
     pub party: u32,
     /// The kind of event: `ready`, `proposed`, `voted`, `released`, `finalized`, `revealed`, `skipped`,
     /// `timed-out`, `accused`; or for a message that arrives `partial`, or what the engine calls it, such as
@@ -130,16 +131,12 @@ pub fn observe(
 }
 
 impl Order {
-    /// The committee, rounded or as weighed.
+    /// The committee.
     ///
     /// # Errors
     /// If there is no such committee.
     pub fn plan(&self) -> Result<Plan, Failure> {
-        match &self.weights {
-            Some(weights) => weighing::of_weights(&self.stakes, weights, self.algorithm),
-            None => Plan::new(self.stakes.clone(), self.algorithm, self.fast)
-                .map_err(Failure::bad_input),
-        }
+        Ok(self.weighing.plan(self.stakes.clone(), self.algorithm, self.fast)?)
     }
 
     /// The links between so many parties, with their faults.
@@ -157,10 +154,22 @@ impl Order {
             }
         };
         let network = match placement {
-            Some(placement) => Network::placed(placement, Jitter::Percent(self.jitter)),
+            Some(mut placement) => {
+                // Twins sit where their party sits.
+                self.twins()
+                    .iter()
+                    .for_each(|party| placement.place_beside(Seat::new(party.get())));
+                Network::placed(placement, Jitter::Percent(self.jitter))
+            }
             None => Network::constant(Duration::ZERO),
         };
-        Ok(self.faults.iter().fold(network, |network, fault| fault.on(network)))
+        let mut seating = Seating::new((0..).map(Party::new).take(parties));
+        seating.extend(self.twins());
+        Ok(self.faults.iter().fold(network, |network, fault| fault.on(network, &seating)))
+    }
+
+    fn twins(&self) -> BTreeSet<Party> {
+        self.faults.iter().filter_map(Fault::twin).collect()
     }
 
     fn exceptions(&self) -> Exceptions {
@@ -197,17 +206,19 @@ where
     <E as Engine>::Message: Junk,
 {
     let experiment = experiment::<S>(order)?;
-    let mut simulation = experiment.stage::<E>(order.algorithm)?;
+    let mut simulation = experiment.stage_with_twins::<E>(order.algorithm, order.twins())?;
     order.faults.iter().try_for_each(|fault| fault.arm(&mut simulation))?;
-    let goal = Goal::Each { absent: order.faults.iter().filter_map(Fault::ends).collect() };
+    let seating = simulation.host().seating().clone();
+    let absent = order.faults.iter().filter_map(Fault::ends).collect();
+    let goal = Goal::Each { absent: seating.all_of(&absent) };
     let awaited = goal.awaited(simulation.host().seats()).max(1);
     let arrived: Rc<RefCell<Vec<Event>>> = Rc::default();
     if order.messages {
         let arrived = Rc::clone(&arrived);
         simulation.host_mut().watch = Some(Box::new(move |now, at, from, message| {
             if let Some((kind, slot, path)) = received::<S, E>(message) {
-                let (at, from) = (now.since_start(), (at.get(), Some(from.get())));
-                let event = Event { at, party: from.0, kind, slot, path, from: from.1 };
+                let (party, from) = (seating.party(at).get(), Some(seating.party(from).get()));
+                let event = Event { at: now.since_start(), party, kind, slot, path, from };
                 arrived.borrow_mut().push(event);
             }
         }));
@@ -218,8 +229,9 @@ where
         clocks.learn(&host.setups());
         let mut events = arrived.take();
         for note in &notes {
-            clocks.take(Party::new(note.seat.get()), note);
-            events.extend(told(note, &exceptions.faulty)?);
+            let party = host.party(note.seat);
+            clocks.take(party, note);
+            events.extend(told(party, note, &exceptions.faulty)?);
         }
         // Stable: at one instant what arrived comes before what it brought about.
         events.sort_by_key(|event| event.at);
@@ -247,11 +259,12 @@ fn received<S: Priced, E: Subject>(message: &MessageOf<S, E>) -> Option<What> {
 
 /// The event of a note. What faulty parties say of others proves nothing.
 fn told<S: Priced>(
+    party: Party,
     note: &Note<Observation<S>>,
     faulty: &BTreeSet<Party>,
 ) -> Result<Option<Event>, Failure> {
-    let (at, party) = (note.at.since_start(), note.seat.get());
-    let is_faulty = faulty.contains(&Party::new(party));
+    let is_faulty = faulty.contains(&party);
+    let (at, party) = (note.at.since_start(), party.get());
     let wrong = |what: &str| match is_faulty {
         true => Ok(None),
         false => Err(Failure::Disagreement(format!("party {party}: {what}"))),

@@ -1,4 +1,5 @@
 //! The party in each seat. A party with twins has more than one seat.
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use prefinal_crypto_core::access::Party;
@@ -33,6 +34,20 @@ impl Seating {
     pub(crate) fn seats_of(&self, party: Party) -> impl Iterator<Item = Seat> {
         let seats = (0..).map(Seat::new).zip(&self.0);
         seats.filter(move |(_, one)| **one == party).map(|(seat, _)| seat)
+    }
+
+    /// All seats of parties, each of which is named by its first seat.
+    pub(crate) fn all_of(&self, parties: &BTreeSet<Seat>) -> BTreeSet<Seat> {
+        parties.iter().flat_map(|seat| self.seats_of(self.party(*seat))).collect()
+    }
+
+    /// The seats that a twin talks to: the first of the two to `side`, the second to all others, and neither to its
+    /// twin.
+    pub(crate) fn half_of(&self, twin: Seat, side: &BTreeSet<Seat>) -> BTreeSet<Seat> {
+        let own = self.party(twin);
+        let is_first = self.seats_of(own).next() == Some(twin);
+        let seats = (0..self.count()).map(Seat::new);
+        seats.filter(|to| self.party(*to) != own && side.contains(to) == is_first).collect()
     }
 
     /// Sends a message to everybody, or to all seats of a party.

@@ -141,6 +141,12 @@ impl Placement {
         Ok(Self { geography: geography.clone(), regions })
     }
 
+    /// Places one more seat, behind the others, in the region of this one, if that has a place.
+    pub fn place_beside(&mut self, seat: Seat) {
+        let region = self.regions.get(seat.index()).copied();
+        self.regions.extend(region);
+    }
+
     /// Number of seats that are placed.
     #[must_use]
     pub const fn seats(&self) -> usize {

@@ -9,6 +9,7 @@
 ``Committee``       threshold signatures: partials, combined, with culprits
 ``VufCommittee``    the weighted verifiable unpredictable function
 ``DkgConfig`` …     keys that nobody knows: dealings, their verification and sum
+``Keygen``          one party's key generation, message by message; ``Evidence`` against dealers
 ``EncryptionKey``   encryption to a committee; ``seal``, ``unseal``: to a round
 ``Draws``           random numbers for transactions, from the value of their slot
 ``LightClient`` …   a chain's state, verified by who trusts one committee or one key
@@ -46,6 +47,7 @@ from prefinal._core import (
     Electorate,
     EncryptionKey,
     EvaluationKey,
+    Evidence,
     LightClient,
     LightKey,
     LightVuf,
@@ -93,6 +95,7 @@ from prefinal.experiments import (
     measure_costs,
     thresholds,
 )
+from prefinal.keygen import Keygen, KeygenOutput
 from prefinal.rounding import FAST, SLOW, Guarantee, Pair, Rounding, round_stakes, verify_weights
 from prefinal.statements import Statement
 from prefinal.simulation import Event, Simulation, Wait, simulate
@@ -126,8 +129,11 @@ __all__ = [
     "EncryptionKey",
     "EvaluationKey",
     "Event",
+    "Evidence",
     "FaultError",
     "Guarantee",
+    "Keygen",
+    "KeygenOutput",
     "LightClient",
     "LightKey",
     "LightVuf",

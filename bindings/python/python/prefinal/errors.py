@@ -102,7 +102,7 @@ _CODES: dict[type[PrefinalError], str] = {
         wrong-length not-canonical not-on-curve not-in-subgroup identity zero-scalar wrong-version
         unknown-kind wrong-kind truncated trailing-bytes count-too-large invalid-value invalid-element
         not-json invalid-field wrong-chain-hash not-an-age-file not-a-fraction key-path seed-length
-        unreadable-record signers-bitmap malformed-message""",
+        unreadable-record signers-bitmap malformed-message no-envelope""",
     RoundingError: """
         no-rounding out-of-steps budget-too-small rounding-leaks rounding-stalls""",
     NotEnoughError: """

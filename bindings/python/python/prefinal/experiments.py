@@ -66,6 +66,9 @@ def thresholds(
     slots: int = 20,
     seed: int = 1,
     fast: RatioLike = "5/6",
+    weights: Optional[Iterable[Any]] = None,
+    budget: Optional[int] = None,
+    slow: tuple[RatioLike, RatioLike] = ("1/2", "2/3"),
     regions: Union[str, Sequence[str]] = "all",
     round_trips: Optional[RoundTrips] = None,
     jitter: int = 5,
@@ -82,8 +85,9 @@ def thresholds(
     Raises ``ArgumentError`` for what makes no sense, ``RuntimeError`` if parties disagree.
     """
     arguments = _arguments(
-        stakes, regions, round_trips, fast,
+        stakes, regions, round_trips, (slow, fast),
         engine=engine, scheme=scheme, slots=slots, seed=seed, jitter=jitter, cores=cores, costs=costs,
+        weights=weights, budget=budget,
     )  # fmt: skip
     delays, waits = _core.thresholds(arguments)
     needs = [None if one is None else Fraction(*one) for one in waits["needs"]]

@@ -10,14 +10,13 @@ stakes::
     >>> {event.sender for event in run.events if event.kind == "accused"} <= {4}
     True
 
-A run ends when every party has its values, but for those that crash for good. Parties that do wrong
+A run ends when every party has its values, but for those that crash for good and for twins. Parties that do wrong
 should have less than a third of the stake together; with more a run may not end, which is a
 ``RuntimeError`` after an hour of virtual time.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -34,6 +33,7 @@ __all__ = [
     "Mute",
     "Partition",
     "Replay",
+    "Twins",
     "TwoFaced",
     "Withhold",
     "Wrong",
@@ -48,7 +48,7 @@ def _real(value: Any, what: str, most: float) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"expected {what} as a number, got {type(value).__name__}")
     number = float(value)
-    if not math.isfinite(number) or not 0 <= number <= most:
+    if not 0 <= number <= most:
         raise ArgumentError(f"{what} is {number}, expected 0 to {most:g}")
     return number
 
@@ -181,6 +181,21 @@ class TwoFaced:
 
 
 @dataclass(frozen=True)
+class Twins:
+    """A party runs twice with one key: one talks to ``side``, the other to all others, and both hear everything.
+
+    What the two propose and vote is properly signed, and differs. Nobody waits for the party's values. Events of both
+    have the party's number.
+    """
+
+    party: int
+    side: Sequence[int]
+
+    def _raw(self) -> dict[str, Any]:
+        return _raw("twins", party=self.party, groups=[self.side])
+
+
+@dataclass(frozen=True)
 class Wrong:
     """A party sends partials of another slot or path, or points that are nobody's."""
 
@@ -224,7 +239,7 @@ class Replay:
 
 
 Fault = Union[
-    Loss, Partition, Crash, Mute, Withhold, TwoFaced, Wrong, Delay, Flood, Replay
+    Loss, Partition, Crash, Mute, Withhold, TwoFaced, Twins, Wrong, Delay, Flood, Replay
 ]
 
 
@@ -241,4 +256,4 @@ def _all(faults: Iterable[Fault]) -> list[dict[str, Any]]:
 
 
 _MOST = 10_000
-_KINDS = (Loss, Partition, Crash, Mute, Withhold, TwoFaced, Wrong, Delay, Flood, Replay)
+_KINDS = (Loss, Partition, Crash, Mute, Withhold, TwoFaced, Twins, Wrong, Delay, Flood, Replay)

@@ -13,7 +13,6 @@ Links have the measured round trips between the world's cloud regions. Cryptogra
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from typing import Any, Callable, Literal, Optional, Union
 from prefinal import _core
 from prefinal.errors import ArgumentError
 from prefinal.faults import Fault, _all
-from prefinal.rounding import RatioLike, _ratio
+from prefinal.rounding import Pair, RatioLike, _ratio
 
 __all__ = ["Event", "RoundTrips", "Simulation", "Wait", "simulate"]
 
@@ -92,19 +91,19 @@ class Simulation:
 
     @property
     def waits(self) -> list[Wait]:
-        """The wait of each party for each slot."""
+        """The wait of each party for each slot, the first if it has the value twice, after a crash or as twins."""
         final: dict[tuple[int, int], int] = {}
-        waits = []
+        waits: dict[tuple[int, int], Wait] = {}
         columns = self.columns
         for time, kind, party, slot, path in zip(
             columns["time_us"], columns["kind"], columns["party"], columns["slot"], columns["path"]
         ):
             if kind == "finalized":
-                final[slot, party] = time
+                final.setdefault((slot, party), time)
             elif kind == "revealed":
                 wait = max(0, time - final.get((slot, party), time))
-                waits.append(Wait(slot, party, path, wait / 1000))
-        return waits
+                waits.setdefault((slot, party), Wait(slot, party, path, wait / 1000))
+        return list(waits.values())
 
     def frame(self) -> Any:
         """The events as a ``pandas.DataFrame``; needs pandas."""
@@ -135,6 +134,8 @@ def simulate(
     seed: int = 1,
     fast: RatioLike = "5/6",
     weights: Optional[Iterable[Any]] = None,
+    budget: Optional[int] = None,
+    slow: tuple[RatioLike, RatioLike] = ("1/2", "2/3"),
     regions: Union[Literal["all", "none"], Sequence[str]] = "all",
     round_trips: Optional[RoundTrips] = None,
     jitter: int = 5,
@@ -148,7 +149,10 @@ def simulate(
 
     ``path``: partials leave when a slot is final (``slow``), also with the vote that makes it final
     (``fast``), or of one sharing in which every party counts as one (``tight``). ``engine`` orders the slots.
-    ``weights``: one for each stake, in place of a rounding to the stake ``fast``; thresholds follow from them.
+    ``fast``: the stake that the fast path may need; ``slow``: the stake up to which the slow path leaks nothing, and
+    that from which it has the value. ``budget``: the total weight, which then buys the least stake that the fast path
+    needs, instead of the least weight for ``fast``. ``weights``: one for each stake, in place of a rounding; thresholds
+    follow from them, and the fast path needs what they give.
     ``regions``: all of the world, one room (``none``), or names of regions, in which the parties are placed in
     turn; those of ``round_trips`` if given, else of AWS. ``jitter``: how far a link's delay strays from half its
     median round trip, in percent. ``costs``: what cryptography takes on ``cores`` cores: nothing, ``"measured"``
@@ -159,9 +163,9 @@ def simulate(
     Raises ``ArgumentError`` for what makes no sense, ``RuntimeError`` if honest parties disagree or do not finish.
     """
     arguments = _arguments(
-        stakes, regions, round_trips, fast,
+        stakes, regions, round_trips, (slow, fast),
         engine=engine, scheme=scheme, slots=slots, seed=seed, jitter=jitter, cores=cores, costs=costs,
-        path=path, weights=weights, messages=messages, faults=_all(faults),
+        path=path, weights=weights, budget=budget, messages=messages, faults=_all(faults),
     )  # fmt: skip
     columns, times = _core.simulate(arguments, progress)
     parties = len(arguments["stakes"])
@@ -169,21 +173,25 @@ def simulate(
 
 
 def _arguments(
-    stakes: Iterable[Any], regions: Any, round_trips: Any, fast: RatioLike, **others: Any
+    stakes: Iterable[Any], regions: Any, round_trips: Any, paths: tuple[Any, RatioLike], **others: Any
 ) -> dict[str, Any]:
     """What a run is asked for, as Rust takes it."""
     named = [regions] if isinstance(regions, str) else list(regions)
     for name in named:
         if not isinstance(name, str):
             raise TypeError(f"expected a region's name, got {type(name).__name__}")
+    slow, fast = paths
+    if not isinstance(slow, tuple) or len(slow) != 2:
+        raise TypeError(f"expected slow as two ratios, got {slow!r:.50}")
     ratio = _ratio(fast)
-    usual: dict[str, Any] = {"path": "fast", "weights": None, "messages": False, "faults": []}
+    usual: dict[str, Any] = {"path": "fast", "messages": False, "faults": []}
     return {
         **usual,
         "stakes": _core.whole_numbers(stakes),
         "regions": named,
         "round_trips": None if round_trips is None else _trips(round_trips),
         "fast": (max(ratio.numerator, 0), ratio.denominator),
+        "slow": Pair("slow", *slow)._tuple(),
         **others,
     }
 
@@ -221,7 +229,7 @@ def _line(one: Any, other: Any, trip: Any) -> str:
     for number in both:
         if isinstance(number, bool) or not isinstance(number, Real):
             raise TypeError(f"expected milliseconds as a number, got {type(number).__name__}")
-        if not math.isfinite(float(number)) or not 0 <= float(number) <= 60_000:
+        if not 0 <= float(number) <= 60_000:
             why = f"round trips: {one} to {other} takes {float(number)} ms, expected 0 to 60000"
             raise ArgumentError(why)
     return f"{one},{other},{float(both[0]):.6f},{float(both[1]):.6f}"

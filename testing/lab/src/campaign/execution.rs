@@ -298,9 +298,7 @@ impl<'a, H: Playable> Stage<'a, H> {
                     if std::mem::replace(&mut halved, true) {
                         continue;
                     }
-                    // Neither talks to the other.
-                    *side = self.seats().filter(|to| side.contains(to) != (number > 0)).collect();
-                    side.retain(|to| !seats.contains(to));
+                    *side = self.seating().half_of(*seat, side);
                     self.tell_apart(*seat, number)?;
                 }
                 if let Vice::Forget { at, back } = vice {

@@ -1,10 +1,13 @@
 //! What is shown of an execution.
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use prefinal_beacon::Path;
 use prefinal_lab::faults::{Chance, Fault, Loss, Seat, Vice, Window};
 use prefinal_lab::observe::{CostModel, Event, Order, observe};
+use prefinal_lab::weighing::Weighing;
+use prefinal_protocol::Instant;
 use prefinal_registry::{engine, scheme};
 use prefinal_validator::setup::Algorithm;
 use prefinal_weighted_rounding::{Ratio, Stake};
@@ -25,7 +28,7 @@ fn order(algorithm: Algorithm) -> Order {
         regions: vec!["all".to_owned()],
         scheme: scheme::Name::Bls,
         engine: engine::Name::Jolteon,
-        weights: None,
+        weighing: Weighing::default(),
         round_trips: None,
         faults: Vec::new(),
         algorithm,
@@ -89,6 +92,35 @@ fn faults_are_played_and_honest_parties_end_with_the_slots_times() {
     assert!(times.len() >= 3 && times.iter().all(|one| one.finalized <= one.reconstructed));
     assert!(!accused.is_empty() && accused.iter().all(|from| *from == Some(liar.get())));
     let unknown = Fault::Byzantine(Seat::new(5), Vice::Wrong);
-    let order = Order { faults: vec![unknown], ..order };
-    assert!(observe(&order, &mut |_, _| ControlFlow::Continue(())).is_err());
+    // It is a crash, and has a kind for itself.
+    let (at, back) = (Instant::START, Duration::from_secs(1));
+    let forgets = Fault::Byzantine(liar, Vice::Forget { at, back });
+    for fault in [unknown, forgets] {
+        let order = Order { faults: vec![fault], ..order.clone() };
+        assert!(observe(&order, &mut |_, _| ControlFlow::Continue(())).is_err());
+    }
+}
+
+#[test]
+fn twins_sign_for_one_party_what_contradicts_itself() {
+    let side = [Seat::new(1)].into();
+    let faults = vec![Fault::Byzantine(Seat::new(0), Vice::Twins { side })];
+    let equal = [1; 4].map(Stake::new).to_vec();
+    let order = |engine| Order {
+        engine,
+        faults: faults.clone(),
+        stakes: equal.clone(),
+        slots: 6,
+        ..order(Algorithm::Fast)
+    };
+    // On Malachite others show two votes of one party.
+    let shown = events(&order(engine::Name::Malachite));
+    let accused: Vec<_> = shown.iter().filter(|event| event.kind == "accused").collect();
+    assert!(!accused.is_empty() && accused.iter().all(|event| event.from == Some(0)));
+    let events = events(&order(engine::Name::Jolteon));
+    assert!(events.iter().all(|event| event.party < 4));
+    for honest in 1..4 {
+        let values = events.iter().filter(|e| (e.kind, e.party) == ("revealed", honest));
+        assert!(values.count() >= 6);
+    }
 }
