@@ -13,12 +13,14 @@
 //! | `ledger`         | collects what the run showed                          |
 //! | `pulse`          | notices a run that stands still                       |
 //! | `served`         | serves the values                                     |
+//! | `start`          | brings up the parties, and those that were away         |
 //! | `soak`           | watches the memory of a long run                      |
 
 mod ledger;
 mod pulse;
 mod served;
 pub mod soak;
+mod start;
 #[cfg(test)]
 #[allow(
     clippy::unwrap_used,
@@ -29,6 +31,7 @@ pub mod soak;
 )]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,6 +51,7 @@ use tokio::time::Instant as Clock;
 use self::ledger::Ledger;
 use self::pulse::Pulse;
 use self::served::Served;
+use self::start::{Committee, Durable, cores, start};
 use crate::archive::Archive;
 use crate::changes::Changes;
 use crate::choice::choice;
@@ -120,6 +124,11 @@ pub struct Options {
     /// Write the values with what it takes to verify them to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Leave these parties out of this run, separated by commas, as if they were down. A later run with the same
+    /// --journal has them back, behind the others
+    #[arg(long, value_name = "PARTY", value_delimiter = ',', requires = "journal",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    away: Vec<u32>,
     #[command(flatten)]
     execute: ExecuteOptions,
     #[command(flatten)]
@@ -130,6 +139,19 @@ impl Options {
     /// How many slots there are; `None` if there is no end.
     fn slots(&self) -> Option<u64> {
         self.slots.or_else(|| self.http.http.is_none().then_some(self.usual()))
+    }
+
+    /// The parties that are left out of this run.
+    fn away(&self, parties: &[Party]) -> Result<BTreeSet<Party>, Failure> {
+        let away: BTreeSet<Party> = self.away.iter().copied().map(Party::new).collect();
+        match away.iter().find(|party| !parties.contains(party)) {
+            Some(party) => Err(Failure::bad_input(format_args!(
+                "--away {}: the parties have numbers from 0 to {}",
+                party.get(),
+                parties.len().saturating_sub(1)
+            ))),
+            None => Ok(away),
+        }
     }
 
     /// How many slots a run has if nobody says so.
@@ -261,6 +283,7 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
     let Founded { setup, identities, later, placement, shelf } = founded;
     let mut interrupts = Interrupts::listen().map_err(Failure::bad_input)?;
     let parties: Vec<Party> = identities.iter().map(|identity| identity.me).collect();
+    let away = options.away(&parties)?;
     let journals = shelf.journals(&parties).map_err(Failure::bad_input)?;
     let followers = if S::NAME == scheme::Name::Wvuf { None } else { work.followers() };
     let routes = work.wallets().map(|wallets| wallets.merge(followers.unwrap_or_default()));
@@ -272,9 +295,10 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
     }
     let (archive, vuf) = (served.archive(), served.vuf());
     let durable = Durable { shelf, journals, used, archive, vuf };
-    let mut ledger = Ledger::new(&setup, options.slots(), &later);
+    let mut ledger = Ledger::new(&setup, options.slots(), &later).without(away.len());
+    work.without(away.len());
     let committee = Committee { setup, identities, placement, durable, time: served.time() };
-    let mut run = start::<S, E, W>(committee, work).await?;
+    let mut run = start::<S, E, W>(committee, &away, work).await?;
     let progress = KeyProgress::new();
     loop {
         let deadline = run.pulse.deadline();
@@ -282,6 +306,10 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
             next = tokio::time::timeout_at(deadline, run.noticed.recv()) => next,
             Some(told) = run.told.recv() => {
                 work.take(told)?.into_iter().for_each(|line| say!("{line}"));
+                continue;
+            }
+            Some(back) = run.back.recv() => {
+                run.seat::<W>(back, work)?;
                 continue;
             }
             () = interrupts.next() => {
@@ -353,148 +381,6 @@ fn unusable(folder: &std::path::Path, error: &std::io::Error) -> Failure {
     Failure::bad_input(format_args!(
         "--journal {folder}: {error}; name a folder that can be written"
     ))
-}
-
-/// What outlives the process, and what is served.
-struct Durable {
-    shelf: JournalFolder,
-    journals: Vec<AnyJournal>,
-    /// Whether anything is on record: then the parties go on in later lives.
-    used: bool,
-    archive: Option<Arc<Archive>>,
-    vuf: Option<Arc<VufBoard>>,
-}
-
-/// A committee at work.
-struct Run<S: NamedScheme, A: ChainApplication> {
-    noticed: UnboundedReceiver<PartyEvent<S>>,
-    told: UnboundedReceiver<Told<A>>,
-    /// How many jobs of the key generation are done.
-    jobs: Arc<AtomicU64>,
-    pulse: Pulse,
-}
-
-/// A committee that is to run.
-struct Committee {
-    setup: Arc<Setup>,
-    identities: Vec<Identity>,
-    placement: Option<Placement>,
-    durable: Durable,
-    time: Time,
-}
-
-/// One task per party.
-async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
-    committee: Committee,
-    work: &mut W,
-) -> Result<Run<S, W::Application>, Failure> {
-    let Committee { setup, identities, placement, durable, time } = committee;
-    let parties = identities.len();
-    make_room(parties)?;
-    let ends = network::connect_all(&setup, &identities, |from, to| {
-        delay(placement.as_ref(), from, to)
-    })
-    .map_err(|error| Failure::bad_input(format_args!("no links on the loopback: {error}")))?;
-    let Durable { shelf, journals, used, archive, vuf } = durable;
-    let (events, noticed) = unbounded_channel();
-    let (tell, told) = unbounded_channel();
-    let jobs = Arc::default();
-    let shared = Arc::new(PartyContext {
-        time,
-        events,
-        told: tell,
-        shelf,
-        archive,
-        vuf,
-        values: work.values(),
-        once: ResultCache::default(),
-        dealers: Arc::new(Semaphore::new(cores().saturating_sub(1).max(1))),
-        jobs: Arc::clone(&jobs),
-    });
-    let identities = identities.into_iter().map(Arc::new);
-    let mut doors: Vec<UnboundedSender<Vec<u8>>> = Vec::new();
-    for ((identity, journal), links) in identities.zip(journals).zip(ends) {
-        let life = life(used)?;
-        let validator = Journaled::open(journal, |records| {
-            let past = past_life::<E, W>(work, &identity, (life, records))?;
-            Validator::<S, E, _>::with_application(&setup, Arc::clone(&identity), past, E::begin)
-        });
-        let validator = validator
-            .map_err(|error| Failure::bad_input(shared.shelf.unopened(identity.me, error)))?;
-        let (door, submitted) = unbounded_channel();
-        doors.push(door);
-        let workers = work.workers(identity.me)?;
-        let seat = party::Seat { identity, validator, workers, submitted };
-        tokio::spawn(party::run(Arc::clone(&shared), seat, links));
-    }
-    work.start(time, doors);
-    // From the last key to the first value, or from one value to the next, there may be so many slots.
-    let slots = u32::try_from(setup.lead.saturating_add(SPARE_SLOTS)).unwrap_or(u32::MAX);
-    let patience = PATIENCE.saturating_add(setup.pace.period.saturating_mul(slots));
-    Ok(Run { noticed, told, jobs, pulse: Pulse::new(time.started, parties, patience) })
-}
-
-/// What is left of a party, with its application continued.
-fn past_life<E: NamedEngine, W: Workload>(
-    work: &W,
-    identity: &Identity,
-    (life, records): (Life, Vec<RecordOf<E, W::Application>>),
-) -> Result<PastLife<E, W::Application>, StartError> {
-    let own = records.iter().filter_map(|record| match record {
-        Record::Application(record) => Some(record.clone()),
-        _ => None,
-    });
-    let application = work.application(identity.me, own.collect());
-    let application = application.map_err(StartError::Application)?;
-    Ok(PastLife { life, records, application })
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// Journals with records may be older copies: their parties go on in a later life.
-fn life(used: bool) -> Result<Life, Failure> {
-    if !used {
-        return Ok(Life::First);
-    }
-    let mut number = [0; 16];
-    getrandom::fill(&mut number)
-        .map_err(|error| Failure::bad_input(format_args!("no randomness: {error}")))?;
-    Ok(Life::later(number))
-}
-
-/// Half of the round trip between the regions of two parties; none if all are in one room.
-fn delay(placement: Option<&Placement>, from: Party, to: Party) -> Duration {
-    let seat = |party: Party| Seat::new(party.get());
-    let trip = placement.and_then(|at| at.round_trip(seat(from), seat(to)));
-    trip.map_or(Duration::ZERO, |trip| trip.p50 / 2)
-}
-
-/// Raises the number of files that this process may open, if its parties need more: a socket and a journal
-/// each, and some to spare.
-#[cfg(unix)]
-fn make_room(parties: usize) -> Result<(), Failure> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    const SPARE: usize = 64;
-    let files = parties.saturating_mul(2).saturating_add(SPARE);
-    let need = u64::try_from(files).map_err(Failure::bad_input)?;
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    if current.is_none_or(|current| current >= need) {
-        return Ok(());
-    }
-    let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(need), maximum });
-    raised.map_err(|_| {
-        Failure::bad_input(format_args!(
-            "--parties {parties} takes {need} open files, the limit is {}: raise it with ulimit -n",
-            maximum.unwrap_or(u64::MAX)
-        ))
-    })
-}
-
-#[cfg(not(unix))]
-fn make_room(_parties: usize) -> Result<(), Failure> {
-    Ok(())
 }
 
 /// The bar while the key is made.

@@ -71,6 +71,11 @@ impl<X: NamedExecutor, S: Borrow<AttestedStates<X>>> Library<X, S> {
         Self::new(store, endings, OnceLock::new(), Some((genesis, OnceLock::new())))
     }
 
+    /// The library of a party that only its peers ask, who know how the chain begins.
+    pub fn among_parties(store: Arc<Mutex<S>>, endings: Endings) -> Self {
+        Self::new(store, endings, OnceLock::new(), None)
+    }
+
     /// The library of a node that follows. It was told how the chain begins, and has verified it.
     pub fn of_follower(store: Arc<Mutex<S>>, beginning: &Beginning, endings: Endings) -> Self {
         // Writing to memory does not fail.
