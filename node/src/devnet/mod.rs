@@ -34,48 +34,39 @@ mod tests;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ::prefinal_beacon::Life;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use prefinal_crypto_core::access::Party;
-use prefinal_journal::Journaled;
-use prefinal_sim::{Placement, Seat};
+use prefinal_sim::Placement;
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant as Clock;
 
 use self::ledger::Ledger;
-use self::pulse::Pulse;
 use self::served::Served;
 use self::start::{Committee, Durable, cores, start};
-use crate::archive::Archive;
 use crate::changes::Changes;
 use crate::choice::choice;
 use crate::committee::{CommitteeOptions, Parties};
 use crate::execution::{
-    ExecuteOptions, ExecutedChain, ExecutorName, NamedExecutor, Site, Told, Workload,
+    ExecuteOptions, ExecutedChain, ExecutorName, NamedExecutor, Site, Workload,
 };
-use crate::http::{HttpOptions, VufBoard};
+use crate::http::HttpOptions;
 use crate::interrupt::Interrupts;
-use crate::journal::{AnyJournal, JournalFolder, Journals};
+use crate::journal::{JournalFolder, Journals};
 use crate::output::{self, Sink};
-use crate::party::{self, PartyContext, PartyEvent, Time, network};
+use crate::party::PartyEvent;
 use prefinal_lab::Failure;
-use prefinal_lab::cache::ResultCache;
 use prefinal_registry::chronicle::Chronicle;
 use prefinal_registry::{NamedEngine, engine};
 use prefinal_registry::{NamedScheme, scheme};
 use prefinal_state::transfers::Transfers;
+use prefinal_validator::Event;
 use prefinal_validator::fixed::FixedCommittees;
 use prefinal_validator::keygen::Progress;
 use prefinal_validator::setup::{self, Algorithm, FIRST, Identity, Plan, Setup};
-use prefinal_validator::{
-    ChainApplication, Event, PastLife, Record, RecordOf, StartError, Validator,
-};
 
 /// How long parties may take to close their journals.
 const CLOSING: Duration = Duration::from_secs(10);

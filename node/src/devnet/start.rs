@@ -257,4 +257,3 @@ fn make_room(parties: usize) -> Result<(), Failure> {
 fn make_room(_parties: usize) -> Result<(), Failure> {
     Ok(())
 }
-

@@ -13,6 +13,15 @@
 //!
 //! Whatever peers do, the party starts: if nothing more comes for [`PATIENCE`], from where it is by then. Blocks that
 //! it has from peers carry no signed values for others that follow it; those ask its peers.
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -39,9 +48,9 @@ use super::store::{AttestedStore, lock};
 use crate::follow::jobs::{EffectOf, InputOf, Jobs};
 use crate::party::network::Outbox;
 
-/// A party that is behind by more blocks than this follows; an engine fetches these in a few messages, and beacons
-/// have their values (256 slots, of which some are empty).
-const FAR: u64 = 128;
+/// A party that is behind by more blocks than this follows. So many the engine fetches in one message, and beacons have
+/// the values of their slots.
+const FAR: u64 = 64;
 
 /// It follows until it is so near.
 const NEAR: u64 = 8;
@@ -168,7 +177,9 @@ impl<X: NamedExecutor> CatchUp<X> {
         let blocks = to.get().saturating_sub(from.get());
         let (bytes, taken) = (following.bytes, start.elapsed().as_millis());
         let why = following.stopped.map_or_else(String::new, |why| format!("; then {why}"));
-        Ok(format!("stored {blocks} blocks of its peers up to {to}: {bytes} bytes, {taken} ms{why}"))
+        Ok(format!(
+            "stored {blocks} blocks of its peers up to {to}: {bytes} bytes, {taken} ms{why}"
+        ))
     }
 
     /// What the store has. Blocks that this party executed and nobody has certified are executed or fetched again:
@@ -230,7 +241,9 @@ impl<X: NamedExecutor> Following<'_, X> {
         match self.jobs.start(effect) {
             Some(Effect::Send { peer, bytes }) => {
                 let party = u32::try_from(peer.get()).map(Party::new);
-                party.into_iter().for_each(|party| self.line.outbox.send_sync(party, bytes.clone()));
+                party
+                    .into_iter()
+                    .for_each(|party| self.line.outbox.send_sync(party, bytes.clone()));
             }
             Some(Effect::Ban(misconduct)) => {
                 let (me, peer) = (self.party.me, misconduct.peer.get());
@@ -244,13 +257,18 @@ impl<X: NamedExecutor> Following<'_, X> {
 
     /// Near the peers, or no nearer for too long.
     fn is_done(&mut self) -> bool {
-        let tip = |(peer, tip): (PeerId, Height)| Some((Party::new(u32::try_from(peer.get()).ok()?), tip));
+        let tip = |(peer, tip): (PeerId, Height)| {
+            Some((Party::new(u32::try_from(peer.get()).ok()?), tip))
+        };
         let scores = self.follower.scores();
         let tips = scores.filter_map(|(peer, score)| Some((peer, tip_of(score.summary.as_ref()?))));
         let tips: BTreeMap<_, _> = tips.filter_map(tip).collect();
         let here = self.follower.committed().height;
         if self.party.believed(&tips).is_some_and(|tip| here.after(NEAR) >= tip) {
             return true;
+        }
+        if self.follower.scores().next().is_none() {
+            self.stopped.get_or_insert_with(|| "all of them lie".to_owned());
         }
         if self.last.elapsed() >= PATIENCE {
             self.stopped.get_or_insert_with(|| "no more came".to_owned());

@@ -51,12 +51,12 @@ use prefinal_protocol::{Instant, Slot};
 use prefinal_registry::light;
 use prefinal_state::Genesis;
 use prefinal_validator::adopt;
-use prefinal_validator::scheme::KeyedScheme;
-use prefinal_validator::{ChainApplication, RecordOf};
 use prefinal_validator::execution::{
     BlockCodec, BlockEvent, PastBlocks, PipelineHost, Record, Workers,
 };
+use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::Setup;
+use prefinal_validator::{ChainApplication, RecordOf};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -209,11 +209,7 @@ impl Workload for () {
         None
     }
 
-    fn adopted<S: KeyedScheme, E: Engine>(
-        &self,
-        _: Party,
-        _: &[RecordOf<E>],
-    ) -> Vec<RecordOf<E>> {
+    fn adopted<S: KeyedScheme, E: Engine>(&self, _: Party, _: &[RecordOf<E>]) -> Vec<RecordOf<E>> {
         Vec::new()
     }
 

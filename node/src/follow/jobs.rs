@@ -10,23 +10,23 @@ use tokio::task::spawn_blocking;
 use crate::execution::{AttestedStates, NamedExecutor, lock};
 
 /// What a follower of this executor's chain is told.
-pub type InputOf<X> = Input<X, StakeVerifier>;
+pub(crate) type InputOf<X> = Input<X, StakeVerifier>;
 /// What it wants done.
-pub type EffectOf<X> = Effect<X, StakeVerifier, CertifiedPlaces>;
+pub(crate) type EffectOf<X> = Effect<X, StakeVerifier, CertifiedPlaces>;
 
 /// Where a follower's jobs are done, and where their verdicts go.
-pub struct Jobs<X: NamedExecutor, S> {
+pub(crate) struct Jobs<X: NamedExecutor, S> {
     /// Executes blocks.
-    pub executor: Arc<X>,
+    pub(crate) executor: Arc<X>,
     /// Where blocks are stored.
-    pub states: Arc<Mutex<S>>,
+    pub(crate) states: Arc<Mutex<S>>,
     /// To the follower.
-    pub inputs: UnboundedSender<InputOf<X>>,
+    pub(crate) inputs: UnboundedSender<InputOf<X>>,
 }
 
 impl<X: NamedExecutor, S: BorrowMut<AttestedStates<X>> + Send + 'static> Jobs<X, S> {
     /// Hands a job to a thread. Gives back what is none.
-    pub fn start(&self, effect: EffectOf<X>) -> Option<EffectOf<X>> {
+    pub(crate) fn start(&self, effect: EffectOf<X>) -> Option<EffectOf<X>> {
         match effect {
             Effect::Check(job) => self.work(move || Input::Checked(job.run())),
             Effect::Execute(job) => {
