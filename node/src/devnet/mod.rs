@@ -34,7 +34,6 @@ mod tests;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Args;
@@ -288,8 +287,8 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
     let durable = Durable { shelf, journals, used, archive, vuf };
     let mut ledger = Ledger::new(&setup, options.slots(), &later).without(away.len());
     work.without(away.len());
-    let committee = Committee { setup, identities, placement, durable, time: served.time() };
-    let mut run = start::<S, E, W>(committee, &away, work).await?;
+    let committee = Committee { setup, identities, placement, durable, away, time: served.time() };
+    let mut run = start::<S, E, W>(committee, work).await?;
     let progress = KeyProgress::new();
     loop {
         let deadline = run.pulse.deadline();
@@ -312,11 +311,7 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
         if let Ok(Some(noticed)) = next {
             progress.show(&noticed);
             served.post::<S>(&noticed.event);
-            if let Event::Ready { epoch: FIRST, first_slot, committees } = &noticed.event
-                && let Some(key) = S::public_key(&committees.slow)
-            {
-                work.ready(&key, *first_slot);
-            }
+            tell_key(work, &noticed.event);
             run.pulse.notice(Clock::now(), &noticed);
             if let Some(shown) = ledger.take(noticed) {
                 run.pulse.show(Clock::now(), shown.slot.get());
@@ -329,11 +324,20 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
         if ledger.is_complete() || ledger.has_faults() || output::is_closed() {
             return Ok(ledger);
         }
-        if let Some(why) = run.pulse.stuck(Clock::now(), run.jobs.load(Ordering::Relaxed)) {
+        if let Some(why) = run.stuck(Clock::now()) {
             progress.finish();
             ledger.print_summary();
             return Err(Failure::Disagreement(why));
         }
+    }
+}
+
+/// Tells the key of the first committee, once there is one.
+fn tell_key<S: NamedScheme>(work: &impl Workload, event: &Event<S>) {
+    if let Event::Ready { epoch: FIRST, first_slot, committees } = event
+        && let Some(key) = S::public_key(&committees.slow)
+    {
+        work.ready(&key, *first_slot);
     }
 }
 

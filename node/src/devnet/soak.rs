@@ -37,8 +37,9 @@ pub async fn run<S: NamedScheme, E: NamedEngine>(
     let board = Board::new(genesis().0, NonZeroU32::MIN, *setup.context.chain.as_bytes());
     let mut ledger = Ledger::new(&setup, None, &[]);
     let setup = Arc::new(setup);
-    let committee = Committee { setup, identities, placement: None, durable, time };
-    let mut committee = start::<S, E, ()>(committee, &BTreeSet::new(), &mut ()).await?;
+    let (placement, away) = (None, BTreeSet::new());
+    let committee = Committee { setup, identities, placement, durable, away, time };
+    let mut committee = start::<S, E, ()>(committee, &mut ()).await?;
     let mut slots = 0_u64;
     while let Some(noticed) = committee.noticed.recv().await {
         match &noticed.event {

@@ -1,7 +1,7 @@
 //! Brings up the parties of a devnet, and those that were away when they have caught up.
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ::prefinal_beacon::Life;
@@ -17,6 +17,7 @@ use prefinal_validator::setup::{Identity, Setup};
 use prefinal_validator::{ChainApplication, PastLife, Record, RecordOf, StartError, Validator};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::Instant as Clock;
 
 use super::pulse::Pulse;
 use super::{PATIENCE, SPARE_SLOTS};
@@ -41,13 +42,21 @@ pub(super) struct Run<S: NamedScheme, E: NamedEngine, A: ChainApplication> {
     pub(super) noticed: UnboundedReceiver<PartyEvent<S>>,
     pub(super) told: UnboundedReceiver<Told<A>>,
     /// How many jobs of the key generation are done.
-    pub(super) jobs: Arc<AtomicU64>,
+    jobs: Arc<AtomicU64>,
     pub(super) pulse: Pulse,
     /// Parties that have caught up, to be [seated](Self::seat).
     pub(super) back: UnboundedReceiver<Waiting<MessageOf<S, E, A>>>,
-    /// What a party runs in, as long as one is not seated, and whether their journals had records.
-    context: Option<(Arc<Setup>, Arc<PartyContext<S, A>>, bool)>,
+    context: Option<RunContext<S, A>>,
+    /// How many parties are not seated.
     waiting: usize,
+}
+
+/// What parties run in, as long as one of them is not seated.
+struct RunContext<S: NamedScheme, A: ChainApplication> {
+    setup: Arc<Setup>,
+    shared: Arc<PartyContext<S, A>>,
+    /// Whether their journals had records.
+    used: bool,
 }
 
 /// A committee that is to run.
@@ -56,7 +65,19 @@ pub(super) struct Committee {
     pub(super) identities: Vec<Identity>,
     pub(super) placement: Option<Placement>,
     pub(super) durable: Durable,
+    /// The parties that do not take part in this run.
+    pub(super) away: BTreeSet<Party>,
     pub(super) time: Time,
+}
+
+impl Committee {
+    /// Leaves those out that are away.
+    fn present(mut self) -> Self {
+        let both = self.identities.into_iter().zip(self.durable.journals);
+        let present = both.filter(|(identity, _)| !self.away.contains(&identity.me));
+        (self.identities, self.durable.journals) = present.unzip();
+        self
+    }
 }
 
 /// A party that has its links and does not run yet.
@@ -78,25 +99,16 @@ type MessageOf<S, E, A> = prefinal_validator::Message<
 /// One task per party. Those that were away for long run when they have caught up: [`Run::back`].
 pub(super) async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
     committee: Committee,
-    away: &BTreeSet<Party>,
     work: &mut W,
 ) -> Result<Run<S, E, W::Application>, Failure> {
-    let Committee { setup, identities, placement, durable, time } = committee;
-    let parties = identities.len();
-    make_room(parties)?;
-    let (mut present, mut journals) = (Vec::new(), durable.journals);
-    for (identity, journal) in identities.into_iter().zip(std::mem::take(&mut journals)) {
-        if !away.contains(&identity.me) {
-            present.push(identity);
-            journals.push(journal);
-        }
-    }
-    let ends =
-        network::connect_all(&setup, &present, |from, to| delay(placement.as_ref(), from, to))
-            .map_err(|error| {
-                Failure::bad_input(format_args!("no links on the loopback: {error}"))
-            })?;
-    let Durable { shelf, used, archive, vuf, .. } = durable;
+    let parties = committee.identities.len();
+    let Committee { setup, identities, placement, durable, time, .. } = committee.present();
+    make_room(identities.len())?;
+    let ends = network::connect_all(&setup, &identities, |from, to| {
+        delay(placement.as_ref(), from, to)
+    })
+    .map_err(|error| Failure::bad_input(format_args!("no links on the loopback: {error}")))?;
+    let Durable { shelf, journals, used, archive, vuf } = durable;
     let (events, noticed) = unbounded_channel();
     let (tell, told) = unbounded_channel();
     let (come_back, back) = unbounded_channel();
@@ -116,13 +128,15 @@ pub(super) async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
     // From the last key to the first value, or from one value to the next, there may be so many slots.
     let slots = u32::try_from(setup.lead.saturating_add(SPARE_SLOTS)).unwrap_or(u32::MAX);
     let patience = PATIENCE.saturating_add(setup.pace.period.saturating_mul(slots));
-    let pulse = Pulse::new(time.started, present.len(), patience);
-    let context = Some((setup, shared, used));
-    let mut run = Run { noticed, told, back, jobs, pulse, context, waiting: present.len() };
+    let pulse = Pulse::new(time.started, identities.len(), patience);
+    let waiting = identities.len();
+    let context = Some(RunContext { setup, shared, used });
+    let mut run = Run { noticed, told, back, jobs, pulse, context, waiting };
     // What is submitted to a party that is away is refused.
     let mut doors: Vec<UnboundedSender<Vec<u8>>> =
         (0..parties).map(|_| unbounded_channel().0).collect();
-    for ((identity, journal), links) in present.into_iter().map(Arc::new).zip(journals).zip(ends) {
+    let identities = identities.into_iter().map(Arc::new);
+    for ((identity, journal), links) in identities.zip(journals).zip(ends) {
         let (door, submitted) = unbounded_channel();
         if let Some(place) = doors.get_mut(identity.me.index()) {
             *place = door;
@@ -131,36 +145,49 @@ pub(super) async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
         let waiting = Waiting { identity, journal, links, desk, submitted };
         match waiting.catch_up::<S, E, W>(work, used) {
             None => run.seat::<W>(waiting, work)?,
-            Some((done, answers)) => {
-                let come_back = come_back.clone();
-                tokio::spawn(async move {
-                    let mut waiting = waiting;
-                    let (inbox, desk) = (&mut waiting.links.1, &mut waiting.desk);
-                    party::aside(inbox, desk, &answers, done).await;
-                    drop(come_back.send(waiting));
-                });
-            }
+            Some(returning) => drop(tokio::spawn(waiting.come_back(returning, come_back.clone()))),
         }
     }
     work.start(time, doors);
     Ok(run)
 }
 
+/// What brings a party near its peers, and where their answers go.
+struct Returning {
+    done: BoxFuture<'static, ()>,
+    answers: UnboundedSender<Frame>,
+}
+
 impl<M> Waiting<M> {
-    /// What brings it near its peers, and where their answers go; `None` if it goes on from its records at once.
+    /// What brings it near its peers; `None` if it goes on from its records at once.
     fn catch_up<S: NamedScheme, E: NamedEngine, W: Workload>(
         &self,
         work: &W,
         used: bool,
-    ) -> Option<(BoxFuture<'static, ()>, UnboundedSender<Frame>)> {
+    ) -> Option<Returning> {
         let (answers, heard) = unbounded_channel();
         let line = (self.links.0.clone(), heard);
         let done = used.then(|| work.catch_up::<S, E>(self.identity.me, line)).flatten()?;
-        Some((done, answers))
+        Some(Returning { done, answers })
+    }
+
+    async fn come_back(mut self, returning: Returning, back: UnboundedSender<Self>) {
+        let Returning { done, answers } = returning;
+        party::aside(&mut self.links.1, &mut self.desk, &answers, done).await;
+        // The run may be over.
+        drop(back.send(self));
     }
 }
 
 impl<S: NamedScheme, E: NamedEngine, A: ChainApplication> Run<S, E, A> {
+    /// Why the run is stuck, if it is. A party that catches up ends that by itself.
+    pub(super) fn stuck(&mut self, now: Clock) -> Option<String> {
+        if self.waiting > 0 {
+            self.pulse.rest(now);
+        }
+        self.pulse.stuck(now, self.jobs.load(Ordering::Relaxed))
+    }
+
     /// Lets a party run, from its records and what it has caught up with.
     ///
     /// # Errors
@@ -171,7 +198,7 @@ impl<S: NamedScheme, E: NamedEngine, A: ChainApplication> Run<S, E, A> {
         work: &W,
     ) -> Result<(), Failure> {
         let Waiting { identity, journal, links, desk, submitted } = waiting;
-        let Some((setup, shared, used)) = &self.context else { return Ok(()) };
+        let Some(RunContext { setup, shared, used }) = &self.context else { return Ok(()) };
         let (life, me) = (life(*used)?, identity.me);
         let validator = Journaled::open_behind(
             journal,

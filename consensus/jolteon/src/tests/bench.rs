@@ -3,7 +3,6 @@
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_crypto_core::curve::{G1Affine, G1Projective};
-use prefinal_engine::Engine;
 use prefinal_protocol::{Instant, Machine, Slot, Value};
 
 use super::{Forger, config, secret};
@@ -53,7 +52,8 @@ impl Bench {
     pub(super) fn adopt(&self, stakes: &[u128], block: &Block) -> (Self, Vec<Output>) {
         let mut records = self.records.clone();
         let (slot, value) = (Slot::new(block.round().get()), self.forger.id(block).to_bytes());
-        records.apply(<Jolteon as Engine>::adopted(slot, Value::new(value)).unwrap());
+        records
+            .apply(<Jolteon as prefinal_engine::Engine>::adopted(slot, Value::new(value)).unwrap());
         Self::from_records(stakes, records)
     }
 
