@@ -31,13 +31,15 @@ fn killed_at(arguments: Vec<&str>, words: &str) -> String {
     let found = lines.find(|line| line.contains(words));
     process.kill().unwrap();
     process.wait().unwrap();
-    found.unwrap_or_else(|| panic!("it does not say: {words}"))
+    assert!(found.is_some(), "it does not say: {words}");
+    found.unwrap()
 }
 
 /// The number before these words, in a line that has them.
 fn number_before(printed: &str, words: &str) -> u64 {
+    assert!(printed.contains(words), "no {words} in {printed}");
     let mut before = printed.lines().filter_map(|line| line.split_once(words));
-    let (before, _) = before.next().unwrap_or_else(|| panic!("no {words} in {printed}"));
+    let (before, _) = before.next().unwrap();
     before.rsplit(' ').next().unwrap().parse().unwrap()
 }
 

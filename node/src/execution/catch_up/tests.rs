@@ -3,11 +3,11 @@ use std::future::pending;
 
 use prefinal_beacon::StateSig;
 use prefinal_crypto_core::certificate::Certificate;
-use prefinal_execution::{Block, BlockId, Committed, Executor, Header};
+use prefinal_execution::{Block, BlockId, Committed, Execution, Executor, Header};
 use prefinal_light::CertifiedBlock;
-use prefinal_protocol::Value;
+use prefinal_protocol::{EpochId, Value};
 use prefinal_state::Genesis;
-use prefinal_state::transfers::Transfers;
+use prefinal_state::transfers::{SignedTransfer, Transfers};
 use prefinal_sync::wire::HeightRange;
 use prefinal_validator::execution::StateCertificate;
 use prefinal_validator::extra::electorate;
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::super::executor::Accounts;
 use super::super::{Endings, Library};
 use super::*;
-use crate::http::sync::Librarian;
+use crate::http::sync::{Librarian, SyncError};
 use crate::party::network::{Ends, Incoming, connect_all};
 use crate::party::{Desk, aside};
 
@@ -37,6 +37,12 @@ struct World {
     identities: Vec<Identity>,
     genesis: Genesis,
     folder: TempDir,
+}
+
+/// A block, executed.
+struct Executed {
+    block: Block<SignedTransfer>,
+    execution: Execution<Transfers>,
 }
 
 impl World {
@@ -61,17 +67,30 @@ impl World {
         Arc::new(Mutex::new(store))
     }
 
-    /// An empty block more, certified by three.
-    fn commit(&self, store: &mut AttestedStore<Transfers>) {
+    /// The next block, which is empty, and what executing it in this slot gives.
+    fn next(&self, store: &AttestedStore<Transfers>, slot: Option<Slot>) -> Executed {
         let Committed { height, block: parent, .. } = store.committed().unwrap();
-        let (height, slot) = (height.next(), Slot::new(height.get() + 7));
+        let height = height.next();
         let mut id = [7; 32];
         id[..8].copy_from_slice(&height.get().to_be_bytes());
+        let slot = slot.unwrap_or_else(|| Slot::new(height.get() + 7));
         let block = Block::new(Header { id: BlockId::new(id), parent, height, slot }, Vec::new());
         let executor = self.executor();
         let draft = executor.head(&store.states().view().unwrap(), &block).unwrap();
         let execution = executor.seal(draft, &block).unwrap();
-        let (epoch, value) = (self.setup.context.epoch, Value::new(id));
+        Executed { block, execution }
+    }
+
+    /// One block more, certified by three.
+    fn commit(&self, store: &mut AttestedStore<Transfers>) {
+        self.commit_in(store, self.setup.context.epoch);
+    }
+
+    /// The same, as of this epoch.
+    fn commit_in(&self, store: &mut AttestedStore<Transfers>, epoch: EpochId) {
+        let Executed { block, execution } = self.next(store, None);
+        let Header { id, slot, .. } = block.header;
+        let value = Value::new(id.to_bytes());
         let unsigned =
             CertifiedBlock { epoch, slot, value, roots: execution.roots, certificate: () };
         let message = unsigned.statement(self.setup.context.chain).to_bytes();
@@ -157,6 +176,24 @@ async fn one_liar_neither_stops_nor_misleads_a_party_that_comes_back() {
 }
 
 #[tokio::test]
+async fn what_it_executed_itself_and_nobody_certified_is_not_what_it_goes_on_from() {
+    let world = World::new();
+    let (ahead, own) = (world.store(0, BLOCKS), world.store(3, 10));
+    // The next block under its name, and other results.
+    let mut store = lock(&own);
+    let Executed { block, execution } = world.next(&store, Some(Slot::new(9999)));
+    store.write_optimistic(&block, &execution).unwrap();
+    drop(store);
+    let mut ends = world.ends();
+    let mine = ends.pop().unwrap();
+    ends.into_iter().for_each(|ends| honest(&ahead, ends));
+    come_back(&world, &own, mine).await;
+    let next = Height::new(11);
+    let [here, there] = [&own, &ahead].map(|store| lock(store).states().block(next).unwrap());
+    assert_eq!((here.header, here.roots), (there.header, there.roots));
+}
+
+#[tokio::test]
 async fn one_that_is_killed_on_the_way_goes_on_from_what_is_durable() {
     let world = World::new();
     let (ahead, own) = (world.store(0, BLOCKS), world.store(3, 10));
@@ -221,6 +258,23 @@ async fn a_party_that_is_a_little_behind_leaves_it_to_its_engine() {
     ends.into_iter().for_each(|ends| honest(&ahead, ends));
     come_back(&world, &own, mine).await;
     assert_eq!(committed(&own).height, Height::new(10));
+}
+
+#[test]
+fn a_node_that_has_begun_again_says_what_it_does_not_know_yet() {
+    let world = World::new();
+    let store = world.store(0, 3);
+    let first = world.setup.context.epoch;
+    let ask = |epoch| {
+        let (id, accepts) = (RequestId::new(1), Compression::None);
+        let request = Request { id, accepts, ask: Ask::Ending(epoch) };
+        library(&store).answer(&request.to_wire()).map(drop)
+    };
+    // There is none: the epoch is not over.
+    assert_eq!(ask(first), Ok(()));
+    world.commit_in(&mut lock(&store), first.next());
+    assert_eq!(ask(first), Err(SyncError::NotYet(first)));
+    assert_eq!(ask(first.next()), Ok(()));
 }
 
 #[test]
