@@ -55,6 +55,7 @@ pub fn adopted<S: KeyedScheme, E: Engine>(
     if is_there || !is_possible::<S, E>(setup) || !has_keys::<E>(setup, records) {
         return Vec::new();
     }
+    // The engine of the first epoch counts slots as the chain does.
     let Some(engine) = E::adopted(slot, Value::new(committed.id.to_bytes())) else {
         return Vec::new();
     };

@@ -22,7 +22,7 @@ use tokio::time::Instant as Clock;
 use super::pulse::Pulse;
 use super::{PATIENCE, SPARE_SLOTS};
 use crate::archive::Archive;
-use crate::execution::{Told, Workload};
+use crate::execution::{Line, Told, Workload};
 use crate::http::VufBoard;
 use crate::journal::{AnyJournal, JournalFolder};
 use crate::party::{self, Desk, PartyContext, PartyEvent, Time, network};
@@ -166,7 +166,7 @@ impl<M> Waiting<M> {
         used: bool,
     ) -> Option<Returning> {
         let (answers, heard) = unbounded_channel();
-        let line = (self.links.0.clone(), heard);
+        let line = Line { outbox: self.links.0.clone(), answers: heard };
         let done = used.then(|| work.catch_up::<S, E>(self.identity.me, line)).flatten()?;
         Some(Returning { done, answers })
     }

@@ -71,10 +71,12 @@ pub(super) struct CatchUp<X: NamedExecutor> {
     pub(super) store: Arc<Mutex<AttestedStore<X>>>,
 }
 
-/// What it listens to and speaks through.
-pub(super) struct Line {
-    pub(super) outbox: Outbox,
-    pub(super) answers: UnboundedReceiver<Frame>,
+/// What a party that catches up speaks through and listens to.
+pub struct Line {
+    /// To its peers.
+    pub outbox: Outbox,
+    /// What they answer.
+    pub answers: UnboundedReceiver<Frame>,
 }
 
 /// A follower at work in a party.

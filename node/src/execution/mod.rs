@@ -46,7 +46,6 @@ use prefinal_engine::{Engine, Quorum};
 use prefinal_execution::{BlockId, Config, Limits, Role, Store, Switches};
 use prefinal_lab::Failure;
 use prefinal_light::LightObject;
-use prefinal_net::Frame;
 use prefinal_protocol::{Instant, Slot};
 use prefinal_registry::light;
 use prefinal_state::Genesis;
@@ -59,9 +58,10 @@ use prefinal_validator::setup::Setup;
 use prefinal_validator::{ChainApplication, RecordOf};
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::UnboundedSender;
 
-use self::catch_up::{CatchUp, Line};
+use self::catch_up::CatchUp;
+pub use self::catch_up::Line;
 pub use self::door::{Door, SubmitError};
 pub use self::endings::Endings;
 use self::endings::{Announcements, announce};
@@ -73,7 +73,6 @@ pub(crate) use self::store::lock;
 pub use self::store::{Attested, AttestedStates, AttestedStore, SlotValues, states};
 use crate::http::{sync, transactions};
 use crate::party::Time;
-use crate::party::network::Outbox;
 
 /// What is executed, and how much of it.
 #[derive(Args, Clone, Copy, Debug)]
@@ -140,11 +139,11 @@ pub trait Workload: Sized + Send + 'static {
     fn librarian(&self, party: Party) -> Option<Arc<dyn sync::Librarian>>;
 
     /// Brings what a party has executed near its peers, if it was away for long and can go on from there: see
-    /// [`adopted`](Self::adopted). It hears its peers' answers through the channel.
+    /// [`adopted`](Self::adopted).
     fn catch_up<S: KeyedScheme, E: Engine>(
         &self,
         party: Party,
-        line: (Outbox, UnboundedReceiver<Frame>),
+        line: Line,
     ) -> Option<BoxFuture<'static, ()>>;
 
     /// The records behind these with which a party goes on from there ([`prefinal_validator::adopt`]).
@@ -204,7 +203,7 @@ impl Workload for () {
     fn catch_up<S: KeyedScheme, E: Engine>(
         &self,
         _: Party,
-        _: (Outbox, UnboundedReceiver<Frame>),
+        _: Line,
     ) -> Option<BoxFuture<'static, ()>> {
         None
     }
@@ -392,7 +391,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
     fn catch_up<S: KeyedScheme, E: Engine>(
         &self,
         party: Party,
-        (outbox, answers): (Outbox, UnboundedReceiver<Frame>),
+        line: Line,
     ) -> Option<BoxFuture<'static, ()>> {
         if !adopt::is_possible::<S, E>(&self.setup) {
             return None;
@@ -400,7 +399,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         let (setup, store) = (Arc::clone(&self.setup), Arc::clone(self.store(party)?));
         let executor = Arc::clone(&self.executor);
         let catch_up = CatchUp { me: party, setup, quorum: self.quorum, executor, store };
-        Some(Box::pin(catch_up.run(Line { outbox, answers })))
+        Some(Box::pin(catch_up.run(line)))
     }
 
     fn adopted<S: KeyedScheme, E: Engine>(

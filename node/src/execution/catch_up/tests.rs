@@ -180,10 +180,8 @@ async fn what_it_executed_itself_and_nobody_certified_is_not_what_it_goes_on_fro
     let world = World::new();
     let (ahead, own) = (world.store(0, BLOCKS), world.store(3, 10));
     // The next block under its name, and other results.
-    let mut store = lock(&own);
-    let Executed { block, execution } = world.next(&store, Some(Slot::new(9999)));
-    store.write_optimistic(&block, &execution).unwrap();
-    drop(store);
+    let Executed { block, execution } = world.next(&lock(&own), Some(Slot::new(9999)));
+    lock(&own).write_optimistic(&block, &execution).unwrap();
     let mut ends = world.ends();
     let mine = ends.pop().unwrap();
     ends.into_iter().for_each(|ends| honest(&ahead, ends));
