@@ -117,7 +117,8 @@ impl<X: NamedExecutor, S: Borrow<AttestedStates<X>>> Library<X, S> {
         self.hops.store(hops, Ordering::Relaxed);
     }
 
-    /// Whether blocks of a later epoch are here, and not what ends this one: after a restart the parties find that again.
+    /// Whether blocks of a later epoch are here, and not what ends this one: after a restart the parties find that
+    /// again.
     fn lacks_ending(&self, epoch: EpochId) -> bool {
         let last = self.with_source(|source| {
             let height = source.store.committed().ok()?.height;
