@@ -84,12 +84,34 @@ where
     /// If the journal cannot be read, if its records are not of this machine, or if the machine refuses to
     /// start.
     pub fn open<E>(
+        journal: J,
+        build: impl FnOnce(Vec<M::Record>) -> Result<M, E>,
+    ) -> Result<Self, OpenError<E>> {
+        Self::open_behind(journal, |_| Vec::new(), build)
+    }
+
+    /// As [`Self::open`], with records behind those that are there: `more` says which. They are durable before the
+    /// machine is made.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and if the journal cannot be written.
+    pub fn open_behind<E>(
         mut journal: J,
+        more: impl FnOnce(&[M::Record]) -> Vec<M::Record>,
         build: impl FnOnce(Vec<M::Record>) -> Result<M, E>,
     ) -> Result<Self, OpenError<E>> {
         let bytes = journal.replay()?;
         let records: Result<Vec<_>, _> = bytes.iter().enumerate().map(decode).collect();
-        let machine = build(records?).map_err(OpenError::Machine)?;
+        let mut records: Vec<M::Record> = records?;
+        let more = more(&records);
+        if !more.is_empty() {
+            for record in &more {
+                journal.append(&encode(record)?)?;
+            }
+            journal.sync()?;
+        }
+        records.extend(more);
+        let machine = build(records).map_err(OpenError::Machine)?;
         Ok(Self { machine, journal, owing: false, failed: None, shorten: None })
     }
 

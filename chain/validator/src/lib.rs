@@ -53,6 +53,7 @@
 //! |-----------------|-----------------------------------------------------------------|
 //! | [`setup`]       | what a committee agrees on, and what each party keeps to itself |
 //! | [`extra`]       | channels whose keys are known with the set-up                   |
+//! | [`adopt`]       | going on behind a block that the store has from peers           |
 //! | [`application`] | what a validator does with its blocks beside keys and values    |
 //! | [`execution`]   | executing blocks, certifying and storing the states they leave  |
 //! | [`change`]      | transactions that change the committee, and what members sign  |
@@ -72,6 +73,7 @@
 //! This crate depends on no particular engine: the caller says how the engine of an epoch starts ([`Begin`]).
 #![forbid(unsafe_code)]
 
+pub mod adopt;
 pub mod application;
 mod beacons;
 pub mod change;

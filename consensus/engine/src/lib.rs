@@ -155,6 +155,13 @@ pub trait Engine: Sized + Send + 'static {
         0
     }
 
+    /// The record with which the engine of a party that was away goes on behind this slot, whose value is final as
+    /// others have shown. Behind the engine's own records it moves on what is final, and leaves every promise as it
+    /// is. `None` if the engine needs every slot.
+    fn adopted(_slot: Slot, _value: Value) -> Option<Self::Record> {
+        None
+    }
+
     /// Offers the bytes that were released on the prefinalization polled last. Call it before anything
     /// else is polled. An engine that takes the bytes stores and sends them as a part of that vote, and
     /// reports them in [`PastVotes::released`] after a crash. An engine that does not take them gives them

@@ -8,7 +8,7 @@ use prefinal_crypto_core::bls::min_sig::{PublicKey, SecretKey};
 use prefinal_crypto_core::verified::Verified;
 use prefinal_protocol::{Instant, Machine, Slot, Value, View};
 
-use crate::block::{Round, Transaction};
+use crate::block::{BlockId, Round, Transaction};
 use crate::config::{Config, ConfigError};
 use crate::engine as own;
 use crate::engine::Jolteon;
@@ -61,6 +61,11 @@ impl Engine for Jolteon {
             Input::Tick => own::Input::Tick,
         };
         Machine::handle(self, now, input);
+    }
+
+    fn adopted(slot: Slot, value: Value) -> Option<Record> {
+        let block = BlockId::new(value.to_bytes());
+        Some(Record::Finalized { round: Round::new(slot.get()), block })
     }
 
     fn poll(&mut self) -> Option<Output<Self>> {

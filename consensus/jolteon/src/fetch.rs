@@ -6,7 +6,7 @@
 //! down, and each block makes its parent wanted.
 //!
 //! See also `tree` (what is wanted) and `receive` (answering others). A party that lags by more than
-//! its peers' history needs a snapshot, which is outside this engine.
+//! its peers' history is placed behind a later block by its host (`Engine::adopted`).
 use core::time::Duration;
 use std::collections::BTreeMap;
 

@@ -84,6 +84,12 @@ impl<S: NamedScheme> Ledger<S> {
         }
     }
 
+    /// The same, without so many parties, which are away.
+    pub(super) const fn without(mut self, away: usize) -> Self {
+        self.parties = self.parties.saturating_sub(away);
+        self
+    }
+
     /// Takes an event; how all parties came by their values, if it is the last of a slot.
     pub(super) fn take(&mut self, noticed: PartyEvent<S>) -> Option<SlotReport> {
         let PartyEvent { by, at, event } = noticed;

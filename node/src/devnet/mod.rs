@@ -13,12 +13,14 @@
 //! | `ledger`         | collects what the run showed                          |
 //! | `pulse`          | notices a run that stands still                       |
 //! | `served`         | serves the values                                     |
+//! | `start`          | brings up the parties, and those that were away         |
 //! | `soak`           | watches the memory of a long run                      |
 
 mod ledger;
 mod pulse;
 mod served;
 pub mod soak;
+mod start;
 #[cfg(test)]
 #[allow(
     clippy::unwrap_used,
@@ -29,49 +31,41 @@ pub mod soak;
 )]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ::prefinal_beacon::Life;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use prefinal_crypto_core::access::Party;
-use prefinal_journal::Journaled;
-use prefinal_sim::{Placement, Seat};
+use prefinal_sim::Placement;
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant as Clock;
 
 use self::ledger::Ledger;
-use self::pulse::Pulse;
 use self::served::Served;
-use crate::archive::Archive;
+use self::start::{Committee, Durable, cores, start};
 use crate::changes::Changes;
 use crate::choice::choice;
 use crate::committee::{CommitteeOptions, Parties};
 use crate::execution::{
-    ExecuteOptions, ExecutedChain, ExecutorName, NamedExecutor, Site, Told, Workload,
+    ExecuteOptions, ExecutedChain, ExecutorName, NamedExecutor, Site, Workload,
 };
-use crate::http::{HttpOptions, VufBoard};
+use crate::http::HttpOptions;
 use crate::interrupt::Interrupts;
-use crate::journal::{AnyJournal, JournalFolder, Journals};
+use crate::journal::{JournalFolder, Journals};
 use crate::output::{self, Sink};
-use crate::party::{self, PartyContext, PartyEvent, Time, network};
+use crate::party::PartyEvent;
 use prefinal_lab::Failure;
-use prefinal_lab::cache::ResultCache;
 use prefinal_registry::chronicle::Chronicle;
 use prefinal_registry::{NamedEngine, engine};
 use prefinal_registry::{NamedScheme, scheme};
 use prefinal_state::transfers::Transfers;
+use prefinal_validator::Event;
 use prefinal_validator::fixed::FixedCommittees;
 use prefinal_validator::keygen::Progress;
 use prefinal_validator::setup::{self, Algorithm, FIRST, Identity, Plan, Setup};
-use prefinal_validator::{
-    ChainApplication, Event, PastLife, Record, RecordOf, StartError, Validator,
-};
 
 /// How long parties may take to close their journals.
 const CLOSING: Duration = Duration::from_secs(10);
@@ -120,6 +114,11 @@ pub struct Options {
     /// Write the values with what it takes to verify them to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Leave these parties out of this run, separated by commas, as if they were down. A later run with the same
+    /// --journal has them back, behind the others
+    #[arg(long, value_name = "PARTY", value_delimiter = ',', requires = "journal",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    away: Vec<u32>,
     #[command(flatten)]
     execute: ExecuteOptions,
     #[command(flatten)]
@@ -130,6 +129,19 @@ impl Options {
     /// How many slots there are; `None` if there is no end.
     fn slots(&self) -> Option<u64> {
         self.slots.or_else(|| self.http.http.is_none().then_some(self.usual()))
+    }
+
+    /// The parties that are left out of this run.
+    fn away(&self, parties: &[Party]) -> Result<BTreeSet<Party>, Failure> {
+        let away: BTreeSet<Party> = self.away.iter().copied().map(Party::new).collect();
+        match away.iter().find(|party| !parties.contains(party)) {
+            Some(party) => Err(Failure::bad_input(format_args!(
+                "--away {}: the parties have numbers from 0 to {}",
+                party.get(),
+                parties.len().saturating_sub(1)
+            ))),
+            None => Ok(away),
+        }
     }
 
     /// How many slots a run has if nobody says so.
@@ -261,6 +273,7 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
     let Founded { setup, identities, later, placement, shelf } = founded;
     let mut interrupts = Interrupts::listen().map_err(Failure::bad_input)?;
     let parties: Vec<Party> = identities.iter().map(|identity| identity.me).collect();
+    let away = options.away(&parties)?;
     let journals = shelf.journals(&parties).map_err(Failure::bad_input)?;
     let followers = if S::NAME == scheme::Name::Wvuf { None } else { work.followers() };
     let routes = work.wallets().map(|wallets| wallets.merge(followers.unwrap_or_default()));
@@ -272,8 +285,9 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
     }
     let (archive, vuf) = (served.archive(), served.vuf());
     let durable = Durable { shelf, journals, used, archive, vuf };
-    let mut ledger = Ledger::new(&setup, options.slots(), &later);
-    let committee = Committee { setup, identities, placement, durable, time: served.time() };
+    let mut ledger = Ledger::new(&setup, options.slots(), &later).without(away.len());
+    work.without(away.len());
+    let committee = Committee { setup, identities, placement, durable, away, time: served.time() };
     let mut run = start::<S, E, W>(committee, work).await?;
     let progress = KeyProgress::new();
     loop {
@@ -282,6 +296,10 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
             next = tokio::time::timeout_at(deadline, run.noticed.recv()) => next,
             Some(told) = run.told.recv() => {
                 work.take(told)?.into_iter().for_each(|line| say!("{line}"));
+                continue;
+            }
+            Some(back) = run.back.recv() => {
+                run.seat::<W>(back, work)?;
                 continue;
             }
             () = interrupts.next() => {
@@ -293,11 +311,7 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
         if let Ok(Some(noticed)) = next {
             progress.show(&noticed);
             served.post::<S>(&noticed.event);
-            if let Event::Ready { epoch: FIRST, first_slot, committees } = &noticed.event
-                && let Some(key) = S::public_key(&committees.slow)
-            {
-                work.ready(&key, *first_slot);
-            }
+            tell_key(work, &noticed.event);
             run.pulse.notice(Clock::now(), &noticed);
             if let Some(shown) = ledger.take(noticed) {
                 run.pulse.show(Clock::now(), shown.slot.get());
@@ -310,11 +324,20 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
         if ledger.is_complete() || ledger.has_faults() || output::is_closed() {
             return Ok(ledger);
         }
-        if let Some(why) = run.pulse.stuck(Clock::now(), run.jobs.load(Ordering::Relaxed)) {
+        if let Some(why) = run.stuck(Clock::now()) {
             progress.finish();
             ledger.print_summary();
             return Err(Failure::Disagreement(why));
         }
+    }
+}
+
+/// Tells the key of the first committee, once there is one.
+fn tell_key<S: NamedScheme>(work: &impl Workload, event: &Event<S>) {
+    if let Event::Ready { epoch: FIRST, first_slot, committees } = event
+        && let Some(key) = S::public_key(&committees.slow)
+    {
+        work.ready(&key, *first_slot);
     }
 }
 
@@ -353,148 +376,6 @@ fn unusable(folder: &std::path::Path, error: &std::io::Error) -> Failure {
     Failure::bad_input(format_args!(
         "--journal {folder}: {error}; name a folder that can be written"
     ))
-}
-
-/// What outlives the process, and what is served.
-struct Durable {
-    shelf: JournalFolder,
-    journals: Vec<AnyJournal>,
-    /// Whether anything is on record: then the parties go on in later lives.
-    used: bool,
-    archive: Option<Arc<Archive>>,
-    vuf: Option<Arc<VufBoard>>,
-}
-
-/// A committee at work.
-struct Run<S: NamedScheme, A: ChainApplication> {
-    noticed: UnboundedReceiver<PartyEvent<S>>,
-    told: UnboundedReceiver<Told<A>>,
-    /// How many jobs of the key generation are done.
-    jobs: Arc<AtomicU64>,
-    pulse: Pulse,
-}
-
-/// A committee that is to run.
-struct Committee {
-    setup: Arc<Setup>,
-    identities: Vec<Identity>,
-    placement: Option<Placement>,
-    durable: Durable,
-    time: Time,
-}
-
-/// One task per party.
-async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
-    committee: Committee,
-    work: &mut W,
-) -> Result<Run<S, W::Application>, Failure> {
-    let Committee { setup, identities, placement, durable, time } = committee;
-    let parties = identities.len();
-    make_room(parties)?;
-    let ends = network::connect_all(&setup, &identities, |from, to| {
-        delay(placement.as_ref(), from, to)
-    })
-    .map_err(|error| Failure::bad_input(format_args!("no links on the loopback: {error}")))?;
-    let Durable { shelf, journals, used, archive, vuf } = durable;
-    let (events, noticed) = unbounded_channel();
-    let (tell, told) = unbounded_channel();
-    let jobs = Arc::default();
-    let shared = Arc::new(PartyContext {
-        time,
-        events,
-        told: tell,
-        shelf,
-        archive,
-        vuf,
-        values: work.values(),
-        once: ResultCache::default(),
-        dealers: Arc::new(Semaphore::new(cores().saturating_sub(1).max(1))),
-        jobs: Arc::clone(&jobs),
-    });
-    let identities = identities.into_iter().map(Arc::new);
-    let mut doors: Vec<UnboundedSender<Vec<u8>>> = Vec::new();
-    for ((identity, journal), links) in identities.zip(journals).zip(ends) {
-        let life = life(used)?;
-        let validator = Journaled::open(journal, |records| {
-            let past = past_life::<E, W>(work, &identity, (life, records))?;
-            Validator::<S, E, _>::with_application(&setup, Arc::clone(&identity), past, E::begin)
-        });
-        let validator = validator
-            .map_err(|error| Failure::bad_input(shared.shelf.unopened(identity.me, error)))?;
-        let (door, submitted) = unbounded_channel();
-        doors.push(door);
-        let workers = work.workers(identity.me)?;
-        let seat = party::Seat { identity, validator, workers, submitted };
-        tokio::spawn(party::run(Arc::clone(&shared), seat, links));
-    }
-    work.start(time, doors);
-    // From the last key to the first value, or from one value to the next, there may be so many slots.
-    let slots = u32::try_from(setup.lead.saturating_add(SPARE_SLOTS)).unwrap_or(u32::MAX);
-    let patience = PATIENCE.saturating_add(setup.pace.period.saturating_mul(slots));
-    Ok(Run { noticed, told, jobs, pulse: Pulse::new(time.started, parties, patience) })
-}
-
-/// What is left of a party, with its application continued.
-fn past_life<E: NamedEngine, W: Workload>(
-    work: &W,
-    identity: &Identity,
-    (life, records): (Life, Vec<RecordOf<E, W::Application>>),
-) -> Result<PastLife<E, W::Application>, StartError> {
-    let own = records.iter().filter_map(|record| match record {
-        Record::Application(record) => Some(record.clone()),
-        _ => None,
-    });
-    let application = work.application(identity.me, own.collect());
-    let application = application.map_err(StartError::Application)?;
-    Ok(PastLife { life, records, application })
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// Journals with records may be older copies: their parties go on in a later life.
-fn life(used: bool) -> Result<Life, Failure> {
-    if !used {
-        return Ok(Life::First);
-    }
-    let mut number = [0; 16];
-    getrandom::fill(&mut number)
-        .map_err(|error| Failure::bad_input(format_args!("no randomness: {error}")))?;
-    Ok(Life::later(number))
-}
-
-/// Half of the round trip between the regions of two parties; none if all are in one room.
-fn delay(placement: Option<&Placement>, from: Party, to: Party) -> Duration {
-    let seat = |party: Party| Seat::new(party.get());
-    let trip = placement.and_then(|at| at.round_trip(seat(from), seat(to)));
-    trip.map_or(Duration::ZERO, |trip| trip.p50 / 2)
-}
-
-/// Raises the number of files that this process may open, if its parties need more: a socket and a journal
-/// each, and some to spare.
-#[cfg(unix)]
-fn make_room(parties: usize) -> Result<(), Failure> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    const SPARE: usize = 64;
-    let files = parties.saturating_mul(2).saturating_add(SPARE);
-    let need = u64::try_from(files).map_err(Failure::bad_input)?;
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    if current.is_none_or(|current| current >= need) {
-        return Ok(());
-    }
-    let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(need), maximum });
-    raised.map_err(|_| {
-        Failure::bad_input(format_args!(
-            "--parties {parties} takes {need} open files, the limit is {}: raise it with ulimit -n",
-            maximum.unwrap_or(u64::MAX)
-        ))
-    })
-}
-
-#[cfg(not(unix))]
-fn make_room(_parties: usize) -> Result<(), Failure> {
-    Ok(())
 }
 
 /// The bar while the key is made.

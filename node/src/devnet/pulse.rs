@@ -72,6 +72,11 @@ impl Pulse {
         }
     }
 
+    /// Nothing is expected of all parties yet.
+    pub(super) const fn rest(&mut self, now: Clock) {
+        self.last = now;
+    }
+
     /// When it is time to look at [`Self::stuck`].
     pub(super) fn deadline(&self) -> Clock {
         self.last + self.patience

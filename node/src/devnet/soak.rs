@@ -1,6 +1,7 @@
 //! A committee that runs without an end as fast as it can, and does all that `devnet --http` does but listen:
 //! what such a run keeps is measured on it.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant as Clock;
 
 use super::ledger::Ledger;
-use super::{Committee, Durable, start};
+use super::start::{Committee, Durable, start};
 use crate::http::{Board, genesis};
 use crate::journal::JournalFolder;
 use crate::party::Time;
@@ -36,7 +37,8 @@ pub async fn run<S: NamedScheme, E: NamedEngine>(
     let board = Board::new(genesis().0, NonZeroU32::MIN, *setup.context.chain.as_bytes());
     let mut ledger = Ledger::new(&setup, None, &[]);
     let setup = Arc::new(setup);
-    let committee = Committee { setup, identities, placement: None, durable, time };
+    let (placement, away) = (None, BTreeSet::new());
+    let committee = Committee { setup, identities, placement, durable, away, time };
     let mut committee = start::<S, E, ()>(committee, &mut ()).await?;
     let mut slots = 0_u64;
     while let Some(noticed) = committee.noticed.recv().await {

@@ -78,6 +78,11 @@ impl<X: NamedExecutor> Flow<X> {
         }
     }
 
+    /// So many parties are away.
+    pub(super) const fn without(&mut self, away: usize) {
+        self.parties = self.parties.saturating_sub(away);
+    }
+
     /// Takes what a party told; the line of a block that all parties have committed.
     pub(super) fn take(&mut self, told: ToldOf<X>) -> Result<Option<String>, Failure> {
         let Told { by, at, event } = told;

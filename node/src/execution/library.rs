@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_crypto_core::bls::min_sig::PublicKey;
-use prefinal_execution::Height;
+use prefinal_execution::{Height, Store};
 use prefinal_light::{BeaconVerifier, Binding};
-use prefinal_protocol::Slot;
+use prefinal_protocol::{EpochId, Slot};
 use prefinal_state::proof::StateRow;
 use prefinal_state::{Genesis, SnapshotBlock};
+use prefinal_sync::wire::{Ask, Request};
 use prefinal_sync::{ServeError, Server, ServerLimits, Source, StoreSource};
 
 use super::endings::Endings;
@@ -71,6 +72,11 @@ impl<X: NamedExecutor, S: Borrow<AttestedStates<X>>> Library<X, S> {
         Self::new(store, endings, OnceLock::new(), Some((genesis, OnceLock::new())))
     }
 
+    /// The library of a party that only its peers ask, who know how the chain begins.
+    pub fn among_parties(store: Arc<Mutex<S>>, endings: Endings) -> Self {
+        Self::new(store, endings, OnceLock::new(), None)
+    }
+
     /// The library of a node that follows. It was told how the chain begins, and has verified it.
     pub fn of_follower(store: Arc<Mutex<S>>, beginning: &Beginning, endings: Endings) -> Self {
         // Writing to memory does not fail.
@@ -111,6 +117,17 @@ impl<X: NamedExecutor, S: Borrow<AttestedStates<X>>> Library<X, S> {
         self.hops.store(hops, Ordering::Relaxed);
     }
 
+    /// Whether blocks of a later epoch are here, and not what ends this one: after a restart the parties find that
+    /// again.
+    fn lacks_ending(&self, epoch: EpochId) -> bool {
+        let last = self.with_source(|source| {
+            let height = source.store.committed().ok()?.height;
+            source.store.certificate(height).ok()?.map(|last| last.epoch)
+        });
+        let is_known = self.endings.read(|endings| endings.contains_key(&epoch));
+        last > Some(epoch) && !is_known
+    }
+
     fn with_source<T>(&self, read: impl FnOnce(StoreSource<'_, AttestedStates<X>>) -> T) -> T {
         let store = lock(&self.store);
         let hops = self.hops.load(Ordering::Relaxed);
@@ -127,6 +144,11 @@ where
     S: Borrow<AttestedStates<X>> + Send + 'static,
 {
     fn answer(&self, request: &[u8]) -> Result<Vec<u8>, SyncError> {
+        if let Ok(Request { ask: Ask::Ending(epoch), .. }) = Request::from_wire(request)
+            && self.lacks_ending(epoch)
+        {
+            return Err(SyncError::NotYet(epoch));
+        }
         let mut server = lock(&self.server);
         self.with_source(|source| server.answer(&source, request)).map_err(|error| match error {
             ServeError::Wire(error) => SyncError::Malformed(error.to_string()),

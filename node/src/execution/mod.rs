@@ -9,6 +9,7 @@
 //! | module     | what it does                                                    |
 //! |------------|-----------------------------------------------------------------|
 //! | `executor` | what the devnet needs to know of an executor; `evm`: the EVM    |
+//! | `catch_up` | how a party that was away comes back                            |
 //! | `door`     | takes transactions, says what became of them                    |
 //! | `library`  | what nodes are given that follow the chain                      |
 //! | `endings`  | how light clients are led from one committee to the next        |
@@ -18,6 +19,7 @@
 //! | `flow`     | when blocks pass their stages, and whether all parties agree    |
 //!
 //! Each party has its state in a file: in the folder of `--journal`, else in one that is gone after the run.
+mod catch_up;
 mod door;
 mod endings;
 #[cfg(feature = "evm")]
@@ -37,24 +39,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use clap::{Args, ValueEnum};
+use futures_util::future::BoxFuture;
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::PublicKey;
-use prefinal_engine::Quorum;
+use prefinal_engine::{Engine, Quorum};
 use prefinal_execution::{BlockId, Config, Limits, Role, Store, Switches};
 use prefinal_lab::Failure;
 use prefinal_light::LightObject;
 use prefinal_protocol::{Instant, Slot};
 use prefinal_registry::light;
 use prefinal_state::Genesis;
-use prefinal_validator::ChainApplication;
+use prefinal_validator::adopt;
 use prefinal_validator::execution::{
     BlockCodec, BlockEvent, PastBlocks, PipelineHost, Record, Workers,
 };
+use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::Setup;
+use prefinal_validator::{ChainApplication, RecordOf};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedSender;
 
+use self::catch_up::CatchUp;
+pub use self::catch_up::Line;
 pub use self::door::{Door, SubmitError};
 pub use self::endings::Endings;
 use self::endings::{Announcements, announce};
@@ -122,8 +129,29 @@ pub trait Workload: Sized + Send + 'static {
         party: Party,
     ) -> Result<<Self::Application as ChainApplication>::Workers, Failure>;
 
+    /// So many parties are away in this run.
+    fn without(&mut self, away: usize);
+
     /// Threads that may wait for disks, beside those that compute.
     fn threads(&self) -> usize;
+
+    /// What answers this party's peers that were away.
+    fn librarian(&self, party: Party) -> Option<Arc<dyn sync::Librarian>>;
+
+    /// Brings what a party has executed near its peers, if it was away for long and can go on from there: see
+    /// [`adopted`](Self::adopted).
+    fn catch_up<S: KeyedScheme, E: Engine>(
+        &self,
+        party: Party,
+        line: Line,
+    ) -> Option<BoxFuture<'static, ()>>;
+
+    /// The records behind these with which a party goes on from there ([`prefinal_validator::adopt`]).
+    fn adopted<S: KeyedScheme, E: Engine>(
+        &self,
+        party: Party,
+        records: &[RecordOf<E, Self::Application>],
+    ) -> Vec<RecordOf<E, Self::Application>>;
 
     /// What is served besides values to wallets.
     fn wallets(&self) -> Option<Router>;
@@ -162,8 +190,26 @@ impl Workload for () {
         Ok(())
     }
 
+    fn without(&mut self, _: usize) {}
+
     fn threads(&self) -> usize {
         0
+    }
+
+    fn librarian(&self, _: Party) -> Option<Arc<dyn sync::Librarian>> {
+        None
+    }
+
+    fn catch_up<S: KeyedScheme, E: Engine>(
+        &self,
+        _: Party,
+        _: Line,
+    ) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
+
+    fn adopted<S: KeyedScheme, E: Engine>(&self, _: Party, _: &[RecordOf<E>]) -> Vec<RecordOf<E>> {
+        Vec::new()
     }
 
     fn wallets(&self) -> Option<Router> {
@@ -200,7 +246,8 @@ pub struct ExecutedChain<X: NamedExecutor> {
     genesis: BlockId,
     stores: Vec<Arc<Mutex<PartyStore<X>>>>,
     door: Arc<Door<X>>,
-    library: Arc<Library<X, PartyStore<X>>>,
+    /// In the order of the parties; the first one also serves nodes that follow.
+    libraries: Vec<Arc<Library<X, PartyStore<X>>>>,
     values: Arc<SlotValues>,
     flow: Flow<X>,
     announcements: Announcements,
@@ -252,7 +299,10 @@ impl<X: NamedExecutor> ExecutedChain<X> {
         let prover = Prover { chain, endings: endings.clone() };
         let door = Door::new(prover, Arc::clone(&executor), Arc::clone(&first))?;
         let (door, name) = (Arc::new(door), genesis.block);
-        let library = Arc::new(Library::of_party(first, genesis, endings.clone()));
+        let mut libraries = vec![Library::of_party(first, genesis, endings.clone())];
+        let others = stores.iter().skip(1).map(Arc::clone);
+        libraries.extend(others.map(|store| Library::among_parties(store, endings.clone())));
+        let libraries = libraries.into_iter().map(Arc::new).collect();
         let config =
             Config { role: Role::Validator, switches: Switches::ON, limits: Limits::default() };
         let early = if tells_proposals {
@@ -273,7 +323,7 @@ impl<X: NamedExecutor> ExecutedChain<X> {
             genesis: name,
             stores,
             door,
-            library,
+            libraries,
             values,
             flow,
             announcements,
@@ -325,8 +375,44 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         Ok(Workers { executor: Arc::clone(&self.executor), store })
     }
 
+    fn without(&mut self, away: usize) {
+        self.flow.without(away);
+    }
+
     fn threads(&self) -> usize {
         self.stores.len()
+    }
+
+    fn librarian(&self, party: Party) -> Option<Arc<dyn sync::Librarian>> {
+        let library = Arc::<Library<X, _>>::clone(self.libraries.get(party.index())?);
+        Some(library)
+    }
+
+    fn catch_up<S: KeyedScheme, E: Engine>(
+        &self,
+        party: Party,
+        line: Line,
+    ) -> Option<BoxFuture<'static, ()>> {
+        if !adopt::is_possible::<S, E>(&self.setup) {
+            return None;
+        }
+        let (setup, store) = (Arc::clone(&self.setup), Arc::clone(self.store(party)?));
+        let executor = Arc::clone(&self.executor);
+        let catch_up = CatchUp { me: party, setup, quorum: self.quorum, executor, store };
+        Some(Box::pin(catch_up.run(line)))
+    }
+
+    fn adopted<S: KeyedScheme, E: Engine>(
+        &self,
+        party: Party,
+        records: &[RecordOf<E, Self::Application>],
+    ) -> Vec<RecordOf<E, Self::Application>> {
+        let last = self.store(party).and_then(|store| {
+            let store = lock(store);
+            let height = store.committed().ok()?.height;
+            Some(store.states().block(height).ok()?.header)
+        });
+        last.map_or_else(Vec::new, |last| adopt::adopted::<S, E>(&self.setup, records, last))
     }
 
     fn wallets(&self) -> Option<Router> {
@@ -341,8 +427,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
     }
 
     fn followers(&self) -> Option<Router> {
-        let library: Arc<dyn sync::Librarian> = Arc::<Library<X, _>>::clone(&self.library);
-        Some(sync::routes(library))
+        Some(sync::routes(self.librarian(Party::new(0))?))
     }
 
     fn values(&self) -> Option<Arc<SlotValues>> {
@@ -350,7 +435,8 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
     }
 
     fn ready(&self, key: &PublicKey, first: Slot) {
-        self.library.set_beacon(BeaconKey { key: *key, first });
+        let key = BeaconKey { key: *key, first };
+        self.libraries.iter().for_each(|library| library.set_beacon(key));
     }
 
     fn start(&mut self, time: Time, parties: Vec<UnboundedSender<Vec<u8>>>) {

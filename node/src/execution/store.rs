@@ -3,7 +3,7 @@
 //! The pipeline knows certificates alone. Beside each goes what nodes that follow the chain verify
 //! ([`Attestation`]): the epoch, what stands for the transactions, the block's place under its roots, and the slot's
 //! value as the beacon signed it, if the block reads it.
-use std::borrow::Borrow;
+use std::borrow::{Borrow, BorrowMut};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -66,6 +66,12 @@ impl<X: StateExecutor> AttestedStore<X> {
         Ok(Self { states: states(file, genesis)?, values, readers: BTreeSet::new() })
     }
 
+    /// The states, with what shows their blocks to others.
+    #[must_use]
+    pub const fn states(&self) -> &AttestedStates<X> {
+        &self.states
+    }
+
     fn attest(
         &self,
         block: &Header,
@@ -104,6 +110,12 @@ pub fn states<X: StateExecutor>(
 impl<X> Borrow<AttestedStates<X>> for AttestedStore<X> {
     fn borrow(&self) -> &AttestedStates<X> {
         &self.states
+    }
+}
+
+impl<X> BorrowMut<AttestedStates<X>> for AttestedStore<X> {
+    fn borrow_mut(&mut self) -> &mut AttestedStates<X> {
+        &mut self.states
     }
 }
 

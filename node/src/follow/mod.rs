@@ -12,6 +12,7 @@
 //! | `client` | requests over HTTP, bounded in time, bytes and number            |
 //! | `doors`  | what is served of what it has                                    |
 //! | `home`   | what outlives the process, beside the state                      |
+//! | `jobs`   | runs a follower's jobs, also those of a party that was away      |
 //! | `node`   | runs the [`Follower`](prefinal_sync::Follower)                   |
 //! | `report` | how it gets on, for people                                       |
 //!
@@ -21,6 +22,7 @@ mod begin;
 mod client;
 mod doors;
 mod home;
+pub(crate) mod jobs;
 mod node;
 mod report;
 

@@ -11,15 +11,15 @@ use prefinal_sync::{
     CertifiedPlaces, Effect, Follower, Input, Misconduct, Past, PeerId, StopReason,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::spawn_blocking;
 use tokio::time::{Instant as Clock, MissedTickBehavior, interval_at, sleep_until};
 
 use super::begin::Trusted;
 use super::client::{Client, PeerUrl};
 use super::home::Home;
+use super::jobs::{EffectOf, InputOf, Jobs};
 use super::report::{Report, Standing};
 use super::{Mode, Options, doors};
-use crate::execution::{AttestedStates, Endings, Library, NamedExecutor, lock, states};
+use crate::execution::{AttestedStates, Endings, Library, NamedExecutor, states};
 use crate::http::Server;
 use crate::interrupt::Interrupts;
 use crate::output;
@@ -36,16 +36,11 @@ pub(super) struct Site<'a> {
     pub(super) interrupts: Interrupts,
 }
 
-type InputOf<X> = Input<X, StakeVerifier>;
-type EffectOf<X> = Effect<X, StakeVerifier, CertifiedPlaces>;
-
 struct Node<X: NamedExecutor> {
     follower: Follower<X, StakeVerifier, CertifiedPlaces>,
-    executor: Arc<X>,
-    states: Arc<Mutex<AttestedStates<X>>>,
+    jobs: Jobs<X, AttestedStates<X>>,
     library: Arc<Library<X, AttestedStates<X>>>,
     clients: Vec<Arc<Client>>,
-    inputs: UnboundedSender<InputOf<X>>,
     home: Home,
     endings: Vec<EpochEnding>,
     /// The same, as they are shown to others.
@@ -64,7 +59,7 @@ pub(super) async fn run<X: NamedExecutor>(site: Site<'_>) -> Result<(), Failure>
     let (inputs, inbox) = unbounded_channel();
     let mut node = Node::<X>::open(options, home, clients, &trusted, inputs)?;
     if let Some(address) = options.http {
-        let (states, library) = (Arc::clone(&node.states), Arc::clone(&node.library));
+        let (states, library) = (Arc::clone(&node.jobs.states), Arc::clone(&node.library));
         let routes = doors::routes(&trusted, states, library, node.shown.clone());
         let server = Server::open_routes(address, routes, &options.limits).await?;
         let address = server.address().map_err(Failure::bad_input)?;
@@ -111,11 +106,9 @@ impl<X: NamedExecutor> Node<X> {
         say!("{}: kept in {place}, from height {height} on", X::NAME);
         Ok(Self {
             follower: Follower::new(options.mode.config(trusted)?, trust, CertifiedPlaces, past),
-            executor: Arc::new(X::new(trusted.waypoint.chain)),
-            states,
+            jobs: Jobs { executor: Arc::new(X::new(trusted.waypoint.chain)), states, inputs },
             library,
             clients: clients.into_iter().map(Arc::new).collect(),
-            inputs,
             home,
             endings,
             shown,
@@ -189,28 +182,13 @@ impl<X: NamedExecutor> Node<X> {
     }
 
     fn act(&mut self, effect: EffectOf<X>) {
-        match effect {
-            Effect::Send { peer, bytes } => self.send(peer, bytes),
-            Effect::Check(job) => self.work(move || Input::Checked(job.run())),
-            Effect::Execute(job) => {
-                let executor = Arc::clone(&self.executor);
-                self.work(move || Input::Executed(job.run(&executor)));
-            }
-            Effect::Store(job) => {
-                let states = Arc::clone(&self.states);
-                self.work(move || Input::Stored(job.run(&mut lock(&states))));
-            }
-            Effect::Ban(misconduct) => self.ban(&misconduct),
-            Effect::Committed { transactions, .. } => self.report.count(transactions),
-            Effect::Stopped(reason) => self.stopped = Some(reason),
+        match self.jobs.start(effect) {
+            Some(Effect::Send { peer, bytes }) => self.send(peer, bytes),
+            Some(Effect::Ban(misconduct)) => self.ban(&misconduct),
+            Some(Effect::Committed { transactions, .. }) => self.report.count(transactions),
+            Some(Effect::Stopped(reason)) => self.stopped = Some(reason),
+            _ => {}
         }
-    }
-
-    /// Hands a job to a thread.
-    fn work(&self, job: impl FnOnce() -> InputOf<X> + Send + 'static) {
-        let inputs = self.inputs.clone();
-        // When nobody listens any more, nobody needs the verdict.
-        drop(spawn_blocking(move || drop(inputs.send(job()))));
     }
 
     fn client(&self, peer: PeerId) -> Option<&Arc<Client>> {
@@ -220,7 +198,7 @@ impl<X: NamedExecutor> Node<X> {
     /// An answer that does not come is late, and costs the peer its score.
     fn send(&self, peer: PeerId, bytes: Vec<u8>) {
         let Some(client) = self.client(peer).map(Arc::clone) else { return };
-        let (inputs, most) = (self.inputs.clone(), self.follower.longest());
+        let (inputs, most) = (self.jobs.inputs.clone(), self.follower.longest());
         tokio::spawn(async move {
             if let Ok(bytes) = client.post("/sync", bytes, most).await {
                 drop(inputs.send(Input::Received { peer, bytes }));

@@ -2,7 +2,7 @@
 //!
 //! | request         | answer                                                                              |
 //! |-----------------|-------------------------------------------------------------------------------------|
-//! | `POST /sync`    | the body is a request of [`prefinal_sync::wire`], the answer too: 400 if it is none; 413 if it is longer than any; 408 if it does not come within 10 seconds |
+//! | `POST /sync`    | the body is a request of [`prefinal_sync::wire`], the answer too: 400 if it is none; 413 if it is longer than any; 408 if it does not come within 10 seconds; 503 with `Retry-After` if it asks for what leads to the next committee, and a node that has begun again does not know that yet |
 //! | `GET /genesis`  | how the chain begins ([`Beginning`](crate::execution::Beginning)); 503 with `Retry-After` before the first block is certified |
 //!
 //! Nobody needs to believe the answers: those that follow verify all of it. An answer has 4 MiB at most.
@@ -16,6 +16,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use prefinal_protocol::EpochId;
 use prefinal_sync::wire::MAX_SMALL;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -38,6 +39,9 @@ pub enum SyncError {
     /// What is asked for cannot be read.
     #[error("the state cannot be read")]
     Unreadable,
+    /// What leads from an epoch to the next one is not known again since the node began.
+    #[error("what ends {0} is not known here yet")]
+    NotYet(EpochId),
 }
 
 impl SyncError {
@@ -47,6 +51,7 @@ impl SyncError {
         match self {
             Self::Malformed(_) => "malformed-message",
             Self::Unreadable => "input-output",
+            Self::NotYet(_) => "unknown-epoch",
         }
     }
 }
@@ -95,21 +100,24 @@ async fn answer(State(librarian): Shared, body: Body) -> Response {
 async fn beginning(State(librarian): Shared) -> Response {
     match spawn_blocking(move || librarian.beginning()).await {
         Ok(Ok(Some(beginning))) => bytes_of(beginning),
-        Ok(Ok(None)) => {
-            let early = plain(StatusCode::SERVICE_UNAVAILABLE, "no block is certified yet");
-            ([(RETRY_AFTER, "1")], early).into_response()
-        }
+        Ok(Ok(None)) => early("no block is certified yet"),
         Ok(Err(error)) => refused(&error),
         Err(_) => refused(&SyncError::Unreadable),
     }
 }
 
 fn refused(error: &SyncError) -> Response {
-    let status = match error {
-        SyncError::Malformed(_) => StatusCode::BAD_REQUEST,
-        SyncError::Unreadable => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    plain(status, &error.to_string())
+    let why = error.to_string();
+    match error {
+        SyncError::Malformed(_) => plain(StatusCode::BAD_REQUEST, &why),
+        SyncError::Unreadable => plain(StatusCode::INTERNAL_SERVER_ERROR, &why),
+        SyncError::NotYet(_) => early(&why),
+    }
+}
+
+fn early(why: &str) -> Response {
+    let early = plain(StatusCode::SERVICE_UNAVAILABLE, why);
+    ([(RETRY_AFTER, "1")], early).into_response()
 }
 
 fn bytes_of(bytes: Vec<u8>) -> Response {

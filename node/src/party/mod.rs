@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant as Clock, MissedTickBehavior};
 
+mod desk;
 pub mod frames;
 pub mod network;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub mod network;
 )]
 mod tests;
 
+pub use self::desk::{Desk, aside};
 use self::network::{Ends, Incoming, Letter, Outbox};
 use crate::archive::Archive;
 use crate::execution::{SlotValues, Told};
@@ -110,6 +112,8 @@ pub struct Seat<S: NamedScheme, E: Engine, A: ChainApplication> {
     pub workers: A::Workers,
     /// Transactions of the chain that are given to it.
     pub submitted: UnboundedReceiver<Vec<u8>>,
+    /// What answers peers that were away.
+    pub desk: Desk,
 }
 
 /// Bytes a second that a party's interface to the network sends at most: a gigabit.
@@ -120,6 +124,7 @@ struct Task<S: NamedScheme, E: Engine, A: ChainApplication> {
     identity: Arc<Identity>,
     validator: JournaledValidator<S, E, A>,
     workers: A::Workers,
+    desk: Desk,
     outbox: Outbox,
     verdicts: UnboundedSender<Verdict<S, E::Verdict, A>>,
     /// How many epochs have enough dealings that count for this party.
@@ -143,8 +148,8 @@ pub async fn run<S: NamedScheme, E: NamedEngine, A: ChainApplication>(
     let (verdicts, done) = unbounded_channel();
     let (outbox, inbox) = links;
     let qualified = Arc::default();
-    let Seat { identity, validator, workers, submitted } = seat;
-    let mut task = Task { shared, identity, validator, workers, outbox, verdicts, qualified };
+    let Seat { identity, validator, workers, submitted, desk } = seat;
+    let mut task = Task { shared, identity, validator, workers, desk, outbox, verdicts, qualified };
     if let Err(failed) = task.live(inbox, done, submitted).await {
         // What it says from here on could be forgotten, so it says nothing.
         task.note(Event::Refused(failed.to_string()));
@@ -202,6 +207,10 @@ impl<S: NamedScheme, E: Engine, A: ChainApplication> Task<S, E, A> {
                     self.validator.handle(self.now(), input).map_err(|error| self.failed(error))?;
                 }
                 self.carry_out()
+            }
+            Incoming::Sync(frame) => {
+                self.desk.answer(frame);
+                Ok(())
             }
             Incoming::Dropped { peer, reason } => {
                 self.note(Event::Accused { party: peer, fault: reason.to_string() });

@@ -4,6 +4,7 @@
 //! |-----------|-----------------------------------------------------------------|-------------|
 //! | beacon    | partials beside votes, values that somebody missed              | yes         |
 //! | consensus | proposals, votes, key generation in blocks, answers to laggards | no          |
+//! | sync      | what a party asks that was away, and its answers, as `prefinal_sync` has them | last |
 //!
 //! A frame is what one step sends to one peer on one stream with one rank ([`Engine::rank`](prefinal_engine::Engine)),
 //! encoded once for all recipients. What the links promise, and what strangers and liars get, says `prefinal_net`. A frame that no party of this version sends
@@ -37,7 +38,7 @@ use tokio::time::{Instant as Clock, sleep_until};
 use super::frames::Frames;
 
 /// The version of what is said on the streams. It changes with every encoding of a message.
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// The program, as peers see it.
 const AGENT: &str = concat!("prefinal ", env!("CARGO_PKG_VERSION"));
@@ -47,6 +48,7 @@ const QUEUE: usize = 1024;
 
 const CONSENSUS: StreamId = StreamId::new(0);
 const BEACON: StreamId = StreamId::new(1);
+const SYNC: StreamId = StreamId::new(2);
 
 /// The streams by their numbers.
 fn streams() -> Vec<StreamOptions> {
@@ -54,9 +56,15 @@ fn streams() -> Vec<StreamOptions> {
     const CONSENSUS_FRAME: NonZeroU32 = NonZeroU32::new(80 << 20).unwrap();
     /// A few partials for every slot within the beacon's window.
     const BEACON_FRAME: NonZeroU32 = NonZeroU32::new(8 << 20).unwrap();
+    /// The longest answer to a follower, and a little more.
+    const SYNC_FRAME: NonZeroU32 = NonZeroU32::new(8 << 20).unwrap();
     // A longest frame a second.
     let stream = |name, longest, priority| StreamOptions::new(name, longest, longest, priority);
-    vec![stream("consensus", CONSENSUS_FRAME, 0), stream("beacon", BEACON_FRAME, 1)]
+    vec![
+        stream("consensus", CONSENSUS_FRAME, 0),
+        stream("beacon", BEACON_FRAME, 1),
+        stream("sync", SYNC_FRAME, -1),
+    ]
 }
 
 /// A message that travels between parties, and the stream that it takes.
@@ -86,6 +94,8 @@ pub enum Incoming<T> {
         /// The messages in the frame.
         messages: Vec<T>,
     },
+    /// What a peer asks that was away, or what it answers.
+    Sync(Frame),
     /// The peer sent what no honest party sends.
     Dropped {
         /// The peer.
@@ -123,6 +133,7 @@ impl NetworkError {
 }
 
 /// A party's outgoing end of all its links.
+#[derive(Clone)]
 pub struct Outbox {
     me: Party,
     parties: usize,
@@ -132,6 +143,7 @@ pub struct Outbox {
 }
 
 /// Frames on their way through the model of the world.
+#[derive(Clone)]
 struct Late {
     /// By party.
     delays: Vec<Duration>,
@@ -193,7 +205,7 @@ pub fn connect<T: WireMessage>(
     Ok((Outbox { me: identity.me, parties: keys.len(), links, late: None }, incoming))
 }
 
-/// The links of a whole committee on the loopback, in the order of the parties.
+/// The links of a committee on the loopback, in the order of these parties.
 ///
 /// # Errors
 /// If one of them has none.
@@ -233,6 +245,7 @@ async fn open<T: WireMessage>(
 ) {
     while let Some(incoming) = arrived.recv().await {
         let incoming = match incoming {
+            prefinal_net::Incoming::Frame(frame) if frame.stream == SYNC => Incoming::Sync(frame),
             prefinal_net::Incoming::Frame(frame) => match frames.decode(&frame.content) {
                 Ok(messages) => Incoming::Frame { frame, messages },
                 Err(error) => {
@@ -293,6 +306,24 @@ impl Outbox {
         }
     }
 
+    /// Sends what a follower asks, or its answer.
+    pub fn send_sync(&self, to: Party, bytes: Vec<u8>) {
+        self.post(Addressed { to, stream: SYNC, rank: 0, frame: bytes.into() });
+    }
+
+    fn post(&self, addressed: Addressed) {
+        match &self.late {
+            None => addressed.send(&self.links),
+            Some(late) => late.send(addressed),
+        }
+    }
+
+    /// The other parties.
+    pub fn peers(&self) -> impl Iterator<Item = Party> + use<> {
+        let me = self.me;
+        (0..).map(Party::new).take(self.parties).filter(move |party| *party != me)
+    }
+
     fn deliver_together<T: WireMessage>(
         &self,
         stream: StreamId,
@@ -308,7 +339,7 @@ impl Outbox {
         if let (false, None, Some(broadcast)) = (one_by_one, &self.late, &broadcast) {
             return refused(self.links.send_ranked(Recipient::All, stream, rank, broadcast));
         }
-        for to in (0..).map(Party::new).take(self.parties).filter(|to| *to != self.me) {
+        for to in self.peers() {
             let own = Recipient::One(to);
             let frame = if letters.iter().any(|letter| letter.to == own) {
                 frame(&|to| *to == own || *to == Recipient::All)
@@ -316,11 +347,7 @@ impl Outbox {
                 broadcast.clone()
             };
             let Some(frame) = frame else { continue };
-            let addressed = Addressed { to, stream, rank, frame };
-            match &self.late {
-                None => addressed.send(&self.links),
-                Some(late) => late.send(addressed),
-            }
+            self.post(Addressed { to, stream, rank, frame });
         }
     }
 }

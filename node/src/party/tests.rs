@@ -47,6 +47,7 @@ fn say(from: &Outbox, words: &[u8]) {
 async fn heard(inbox: &mut Receiver<Incoming<Text>>) -> (Party, Vec<Text>) {
     match timeout(SOON, inbox.recv()).await.expect("in time").expect("open") {
         Incoming::Frame { frame, messages } => (frame.from, messages),
+        Incoming::Sync(frame) => panic!("{} asks", frame.from),
         Incoming::Dropped { peer, reason } => panic!("{peer} dropped: {reason}"),
     }
 }
@@ -105,6 +106,7 @@ async fn each_kind_of_message_takes_its_stream() {
     for _ in 0..2 {
         match timeout(SOON, ends[1].1.recv()).await.unwrap().unwrap() {
             Incoming::Frame { frame, messages } => frames.push((frame.stream.get(), messages)),
+            Incoming::Sync(frame) => panic!("{} asks", frame.from),
             Incoming::Dropped { peer, reason } => panic!("{peer} dropped: {reason}"),
         }
     }
@@ -126,7 +128,9 @@ async fn a_peer_that_sends_garbage_is_named_once_a_connection_and_cut_off() {
     let reason = match timeout(SOON, ends[3].1.recv()).await.unwrap().unwrap() {
         Incoming::Dropped { peer, reason } if peer == Party::new(0) => reason,
         Incoming::Dropped { peer, reason } => panic!("{peer} dropped: {reason}"),
-        Incoming::Frame { frame, .. } => panic!("a frame of {}", frame.from),
+        Incoming::Frame { frame, .. } | Incoming::Sync(frame) => {
+            panic!("a frame of {}", frame.from)
+        }
     };
     assert!(matches!(&reason, LinkError::Rejected(why) if why.contains("undecodable")));
     let told = async {
@@ -150,7 +154,7 @@ async fn a_peer_that_sends_garbage_is_named_once_a_connection_and_cut_off() {
 async fn heard_or_dropped(inbox: &mut Receiver<Incoming<Text>>) -> Option<Party> {
     match timeout(SOON, inbox.recv()).await.unwrap().unwrap() {
         Incoming::Frame { frame, .. } => Some(frame.from),
-        Incoming::Dropped { .. } => None,
+        Incoming::Sync(_) | Incoming::Dropped { .. } => None,
     }
 }
 

@@ -7,6 +7,7 @@
 //! has weights, thresholds and round trips of the user.
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod away;
 mod epochs;
 mod execution;
 mod journal;

@@ -85,6 +85,30 @@ fn run(journaled: &mut Journaled<Echo, Watched>, words: &[Word]) -> Result<(), J
 }
 
 #[test]
+fn records_that_are_added_at_the_start_are_durable_before_the_machine_is_made() {
+    let open = |journal: Watched, more: &'static [u32]| {
+        let seen = Rc::clone(&journal.seen);
+        let make = |records: Vec<u32>| {
+            seen.borrow_mut().push(format!("make {records:?}"));
+            Ok::<_, ()>(Echo::default())
+        };
+        let opened = Journaled::open_behind(journal, |_| more.to_vec(), make);
+        opened.map(|journaled| journaled.close().unwrap())
+    };
+    let journal = open(Watched::default(), &[1, 2]).unwrap();
+    assert_eq!(*journal.seen.borrow(), ["append 1", "append 2", "sync", "make [1, 2]", "sync"]);
+    journal.seen.borrow_mut().clear();
+    let journal = open(journal, &[]).unwrap();
+    assert_eq!(*journal.seen.borrow(), ["make [1, 2]", "sync"]);
+    // A disk that fails in between makes no machine.
+    journal.seen.borrow_mut().clear();
+    let broken = Watched { fails_at: Some(1), ..journal };
+    let seen = Rc::clone(&broken.seen);
+    assert!(matches!(open(broken, &[3]), Err(OpenError::Journal(_))));
+    assert_eq!(*seen.borrow(), ["append 3", "sync"]);
+}
+
+#[test]
 fn records_that_follow_each_other_share_one_sync() {
     use Output::{Do, Keep, Note};
     let mut journaled = open(Watched::default());

@@ -57,6 +57,15 @@ impl Lineage {
         }
     }
 
+    /// Goes on behind a block that is stored with everything before it, and may be far ahead of what was ordered
+    /// here.
+    pub(super) fn adopt(&mut self, header: Header) {
+        (self.last, self.ordered) = (header, header.slot);
+        self.waiting.clear();
+        self.proposals.clear();
+        self.known = [((Value::new(header.id.to_bytes()), header.slot), header)].into();
+    }
+
     /// The place of a block that was proposed for this slot, or ordered in it.
     pub(super) fn header(&self, slot: Slot, name: Value) -> Option<Header> {
         self.known.get(&(name, slot)).filter(|header| header.height != Height::GENESIS).copied()

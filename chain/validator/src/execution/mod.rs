@@ -16,6 +16,7 @@
 //! | value       | the beacon does not give it again once it has noted that it did                        |
 //! | certificate | the same                                                                              |
 //! | pipeline    | what it voted for, and whether it stopped                                             |
+//! | adopted     | blocks before it were never ordered here ([`adopt`](crate::adopt))                    |
 //!
 //! Blocks are executed from the first slot that channels have outputs in. Of a block's transactions those are
 //! executed that begin with [`MARK`] and decode behind it; everybody leaves the same ones out.
@@ -142,6 +143,7 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
             match record {
                 // Nothing is placed yet.
                 Record::Ordered { slot, block } => drop(host.lineage.ordered(slot, block)),
+                Record::Adopted(header) => host.lineage.adopt(header),
                 record => {
                     if let Record::Certified { slot, certified } = &record {
                         host.remember(*slot, certified.clone());
@@ -245,7 +247,7 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
             match record {
                 Record::Value { slot, value } => self.value(now, slot, value),
                 Record::Certified { certified, .. } => self.certified(now, certified),
-                Record::Ordered { .. } | Record::Pipeline(_) => {}
+                Record::Ordered { .. } | Record::Pipeline(_) | Record::Adopted(_) => {}
             }
         }
     }

@@ -8,7 +8,7 @@ use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::certificate::{Certificate, ElectorateError};
 use prefinal_crypto_core::context::EpochId;
 use prefinal_execution::{
-    BlockId, Certified, Committed, ExecuteJob, ExecuteVerdict, Executor, Height, Recovered,
+    BlockId, Certified, Committed, ExecuteJob, ExecuteVerdict, Executor, Header, Height, Recovered,
     Refusal, StartError, Stop, Store, StoreJob, StoreVerdict,
 };
 use prefinal_protocol::Slot;
@@ -63,6 +63,8 @@ pub enum Record {
     },
     /// Written by the pipeline.
     Pipeline(prefinal_execution::Record<StateCertificate>),
+    /// The store has this block from peers, with everything before it. The order goes on behind it.
+    Adopted(Header),
 }
 
 /// Something that happened to a block here.

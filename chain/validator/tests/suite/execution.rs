@@ -12,7 +12,7 @@ use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::certificate::{Certificate, StateStatement};
 use prefinal_crypto_core::context::EpochId;
 use prefinal_engine::{Block, Quorum};
-use prefinal_execution::{Config, Height, Limits, Role, Store, Switches};
+use prefinal_execution::{BlockId, Config, Header, Height, Limits, Role, Store, Switches};
 use prefinal_protocol::{Instant, Output, Slot, Value, View};
 use prefinal_validator::application::{ChainApplication, Effect, Input, Judged};
 use prefinal_validator::execution::{
@@ -81,7 +81,7 @@ fn signed(setup: &Setup, slot: u64, sum: u64) -> StateStatement {
     StateStatement { context, slot: Slot::new(slot), value: name(slot), root }
 }
 
-fn signs(slot: u64, sum: u64) -> Said {
+pub(crate) fn signs(slot: u64, sum: u64) -> Said {
     signs_in(&SETUP, slot, sum)
 }
 
@@ -118,15 +118,27 @@ impl Seat {
         seat
     }
 
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::start(Disk::new(), Vec::new(), Switches::ON, 64)
     }
 
     /// The process ends, and another one begins with what is on the disks.
-    fn restart(&self) -> Self {
+    pub(crate) fn restart(&self) -> Self {
         let mut seat = self.restart_unjudged();
         seat.give(Input::Judged(Judged::ALL));
         seat
+    }
+
+    /// The process begins with what another party's store has, and this record of it.
+    pub(crate) fn behind(&self, ahead: &Self) -> Self {
+        let disk = ahead.workers.store.lock().unwrap().clone();
+        let committed = disk.committed().unwrap();
+        let slot = Slot::new(committed.height.get() + FIRST.get() - 1);
+        let parent = BlockId::new(name(slot.get() - 1).to_bytes());
+        let header = Header { id: committed.block, parent, height: committed.height, slot };
+        let mut records = self.records.clone();
+        records.push(Record::Adopted(header));
+        Self::start(disk, records, Switches::ON, 64)
     }
 
     pub(crate) fn restart_unjudged(&self) -> Self {
@@ -204,7 +216,7 @@ impl Seat {
     }
 
     /// Blocks of one addend in every slot from the first one on, each certified. The last sum.
-    fn grow(&mut self, to: u64) -> u64 {
+    pub(crate) fn grow(&mut self, to: u64) -> u64 {
         self.order(2, &[]);
         self.begin();
         (3..=to).fold(0, |sum, slot| {

@@ -2,6 +2,7 @@
 //!
 //! | module      | who                                                                        |
 //! |-------------|----------------------------------------------------------------------------|
+//! | `adopt`     | parties that go on behind a block that their store has from peers          |
 //! | `handover`  | key generations alone: a key is handed over to other stakes                |
 //! | `handovers` | the order of three epochs                                                  |
 //! | `driver`    | participants behind drivers: two handovers, crashes anywhere               |
@@ -17,6 +18,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod adopt;
 mod change;
 mod committees;
 mod driver;

@@ -3,7 +3,7 @@
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_crypto_core::curve::{G1Affine, G1Projective};
-use prefinal_protocol::{Instant, Machine};
+use prefinal_protocol::{Instant, Machine, Slot, Value};
 
 use super::{Forger, config, secret};
 use crate::block::{Block, BlockId};
@@ -46,6 +46,15 @@ impl Bench {
     /// Another life with what this one has made durable.
     pub(super) fn restart(&self, stakes: &[u128]) -> (Self, Vec<Output>) {
         Self::from_records(stakes, self.records.clone())
+    }
+
+    /// Others have shown that this block is final: another life begins behind it.
+    pub(super) fn adopt(&self, stakes: &[u128], block: &Block) -> (Self, Vec<Output>) {
+        let mut records = self.records.clone();
+        let (slot, value) = (Slot::new(block.round().get()), self.forger.id(block).to_bytes());
+        records
+            .apply(<Jolteon as prefinal_engine::Engine>::adopted(slot, Value::new(value)).unwrap());
+        Self::from_records(stakes, records)
     }
 
     /// Handles an input and runs all jobs that come of it.

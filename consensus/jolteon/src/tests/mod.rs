@@ -3,6 +3,7 @@
 //!
 //! Geography and large committees are tested in `sim`.
 
+mod adopts;
 mod bench;
 mod claims;
 mod lives;

@@ -1,0 +1,72 @@
+//! What a party answers to peers that were away, and how it listens while it catches up itself.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use prefinal_crypto_core::access::Party;
+use prefinal_net::Frame;
+use prefinal_sync::wire::Request;
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{Receiver, UnboundedSender};
+use tokio::task::spawn_blocking;
+
+use super::network::{Incoming, Outbox};
+use crate::http::sync::Librarian;
+
+/// Requests of one peer that are answered at a time, as many as a follower makes. Those on top are left out, and
+/// the peer asks the next party.
+const AT_ONCE: usize = 8;
+
+/// Answers peers that follow the chain, each a few requests at a time.
+pub struct Desk {
+    librarian: Option<Arc<dyn Librarian>>,
+    outbox: Outbox,
+    open: BTreeMap<Party, Arc<Semaphore>>,
+}
+
+impl Desk {
+    /// A desk in front of this librarian; without one, nothing is answered.
+    #[must_use]
+    pub const fn new(librarian: Option<Arc<dyn Librarian>>, outbox: Outbox) -> Self {
+        Self { librarian, outbox, open: BTreeMap::new() }
+    }
+
+    /// Answers a request, on a thread that may wait for a disk. Gives back what is none: an answer to this party.
+    pub fn answer(&mut self, frame: Frame) -> Option<Frame> {
+        if Request::from_wire(&frame.content).is_err() {
+            return Some(frame);
+        }
+        let librarian = Arc::clone(self.librarian.as_ref()?);
+        let open = self.open.entry(frame.from).or_insert_with(|| Arc::new(Semaphore::new(AT_ONCE)));
+        let turn = Arc::clone(open).try_acquire_owned().ok()?;
+        let outbox = self.outbox.clone();
+        drop(spawn_blocking(move || {
+            if let Ok(answer) = librarian.answer(&frame.content) {
+                outbox.send_sync(frame.from, answer);
+            }
+            drop(turn);
+        }));
+        None
+    }
+}
+
+/// Listens for a party that is not running yet, until `done`: peers are answered, and what they answer goes to
+/// `answers`. Nothing else is heard, as if the party were away.
+pub async fn aside<T>(
+    inbox: &mut Receiver<Incoming<T>>,
+    desk: &mut Desk,
+    answers: &UnboundedSender<Frame>,
+    done: impl Future<Output = ()>,
+) {
+    tokio::pin!(done);
+    loop {
+        tokio::select! {
+            () = &mut done => return,
+            incoming = inbox.recv() => match incoming {
+                // Nobody listens once the party is done.
+                Some(Incoming::Sync(frame)) => drop(desk.answer(frame).map(|frame| answers.send(frame))),
+                Some(_) => {}
+                None => return,
+            }
+        }
+    }
+}
