@@ -31,6 +31,7 @@ mod stall;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem::replace;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use prefinal_crypto_core::access::Party;
@@ -127,6 +128,8 @@ pub struct Beacon<S: Scheme> {
     head: Slot,
     local: Slot,
     history: History<S>,
+    /// Slots that were final before this party came back.
+    passed_over: Option<RangeInclusive<Slot>>,
     given: Resends,
     /// Which peers were answered about slots behind the backlog, where each answer costs an evaluation.
     behind: Resends,
@@ -622,9 +625,10 @@ impl<S: Scheme> Beacon<S> {
         self.regain();
     }
 
-    /// Drops the modes that no slot of the history needs.
+    /// Drops the modes that no slot of the history needs, and none of those that were passed over.
     fn forget(&mut self) {
-        let first = self.history.first().map_or(self.head, |first| first.min(self.head));
+        let passed_over = self.passed_over.as_ref().map(|slots| *slots.start());
+        let first = self.history.first().into_iter().chain(passed_over).fold(self.head, Slot::min);
         self.schedule.forget_before(first);
     }
 

@@ -720,7 +720,8 @@ fn lasts(record: &wire::Record) -> bool {
         | wire::Record::WasOff { .. } => true,
         wire::Record::Released { .. }
         | wire::Record::Finalized { .. }
-        | wire::Record::Revealed { .. } => false,
+        | wire::Record::Revealed { .. }
+        | wire::Record::PassedOver { .. } => false,
     }
 }
 

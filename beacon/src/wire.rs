@@ -125,6 +125,14 @@ pub enum Record {
         /// The last slot that was off.
         last: Slot,
     },
+    /// These slots are final, and this party has no part in them: it was away. It hands over none of their outputs,
+    /// and gives its partials to peers that lack them.
+    PassedOver {
+        /// The first of them.
+        first: Slot,
+        /// The last of them.
+        last: Slot,
+    },
 }
 
 impl<S: Function> Message<S> {

@@ -114,8 +114,10 @@ impl<S: Scheme> Beacon<S> {
         if self.is_off(slot) {
             return;
         }
-        let Some(answer) = self.released_late(slot) else { return };
-        let (value, known) = (answer.value, answer.partial.clone());
+        let released = self.released_late(slot).map(|it| (it.value, it.partial.clone()));
+        // Nobody else may be able to give what this party would have released.
+        let is_passed = self.passed_over.as_ref().is_some_and(|slots| slots.contains(&slot));
+        let Some((value, known)) = released.or(is_passed.then_some((None, None))) else { return };
         // Behind the backlog nothing is kept, so every answer costs an evaluation. A peer gets one answer,
         // and it is the one that it needs most: a peer asks for its oldest slots first.
         let kept = slot < self.head || self.keeps(slot);

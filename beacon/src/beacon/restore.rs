@@ -92,6 +92,7 @@ impl<S: Scheme> Beacon<S> {
             head: first,
             local: first,
             history: History::new(limits.history),
+            passed_over: None,
             // Half of an honest peer's pause, so that jitter does not make this party refuse every other
             // request.
             given: Resends::new(limits.answers, limits.retry / 2),
@@ -118,6 +119,11 @@ impl<S: Scheme> Beacon<S> {
         let mut records = Vec::new();
         records.extend(self.standing.abandoned.map(|view| Record::Abandoned { view }));
         records.extend(self.schedule.switches().map(Record::Switched));
+        let passed_over = self.passed_over.as_ref();
+        records.extend(passed_over.map(|slots| {
+            let (first, last) = (*slots.start(), *slots.end());
+            Record::PassedOver { first, last }
+        }));
         let finished = self.history.values();
         let open = self.open.iter().filter_map(|(slot, open)| Some((*slot, open.value()?)));
         records.extend(finished.map(|(slot, value)| Record::Finalized { slot, value }));
@@ -146,6 +152,12 @@ impl<S: Scheme> Beacon<S> {
                 Record::Revealed { slot } => self.head = self.head.max(slot.next()),
                 Record::Switched(switch) => self.schedule.apply(switch),
                 Record::WasOff { first, last } => self.schedule.apply_off(first, last),
+                Record::PassedOver { first, last } => {
+                    self.head = self.head.max(last.next());
+                    let before = self.passed_over.as_ref().map(|slots| *slots.start());
+                    let first = before.map_or(first, |before| before.min(first));
+                    self.passed_over = Some(first.max(self.first)..=last);
+                }
             }
         }
         self.local = self.head;

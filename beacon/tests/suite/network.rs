@@ -190,7 +190,8 @@ impl<'w, S: Instance> Network<'w, S> {
             Record::Abandoned { .. }
             | Record::Revealed { .. }
             | Record::Switched(_)
-            | Record::WasOff { .. } => {}
+            | Record::WasOff { .. }
+            | Record::PassedOver { .. } => {}
         }
         self.logs.entry(party).or_default().push(record);
     }

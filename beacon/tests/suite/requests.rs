@@ -14,6 +14,7 @@ suite! {
     a_backlog_is_asked_for_oldest_first_and_not_all_at_once
     answers_are_rate_limited_by_peer_and_slot
     finished_slots_answer_within_a_bound_and_after_a_restart
+    who_passed_over_slots_gives_its_partials_to_those_that_lack_them
     a_skipped_slot_without_input_is_neither_asked_for_nor_answered
     a_party_that_missed_everything_catches_up
     the_log_shrinks_to_a_snapshot
@@ -148,6 +149,42 @@ fn finished_slots_answer_within_a_bound_and_after_a_restart<S: Instance>() {
     let answer = step(&mut second, ms(2), request(D, 5));
     assert_eq!(sent(&answer), [world.message(A, Path::Slow, slot(5), None)]);
     assert_eq!(answered(&mut second), [4, 5, 6, 7]);
+}
+
+/// It was away, and others may be stuck for want of its partials.
+fn who_passed_over_slots_gives_its_partials_to_those_that_lack_them<S: Instance>() {
+    let world = World::<S>::four(413);
+    let records = [
+        Record::Finalized { slot: slot(1), value: Some(V) },
+        Record::Revealed { slot: slot(1) },
+        Record::WasOff { first: slot(4), last: slot(4) },
+        Record::PassedOver { first: slot(2), last: slot(12) },
+    ];
+    let mut beacon = world.restart(A, &SLOW, &records);
+    assert!(drain(&mut beacon, ms(0)).is_empty(), "nothing is open");
+    assert_eq!(beacon.head(), slot(13));
+    let check = |beacon: &mut prefinal_beacon::Beacon<S>, at| {
+        let answer = step(beacon, ms(at), request(C, 5));
+        assert_eq!(sent(&answer), [world.message(A, Path::Slow, slot(5), None)]);
+        assert!(step(beacon, ms(at), request(C, 4)).is_empty(), "it has no value");
+        assert!(step(beacon, ms(at), request(C, 13)).is_empty(), "it is not final");
+    };
+    check(&mut beacon, 1);
+    for at in 13..=20 {
+        step(&mut beacon, ms(0), finalized(at, Some(V)));
+        step(&mut beacon, ms(0), received(B, world.message(B, Path::Slow, slot(at), None)));
+    }
+    assert_eq!(beacon.head(), slot(21));
+    let mut short = world.restart(A, &SLOW, &beacon.snapshot());
+    assert_eq!((short.head(), short.snapshot()), (beacon.head(), beacon.snapshot()));
+    for beacon in [&mut beacon, &mut short] {
+        let answer = step(beacon, ms(2000), request(D, 12));
+        assert_eq!(sent(&answer), [world.message(A, Path::Slow, slot(12), None)]);
+        assert!(step(beacon, ms(2000), request(D, 4)).is_empty(), "it still has none");
+    }
+    // A value would enter the function, and is not known here.
+    let mut bound = world.restart(A, &BOTH_VALUE, &records);
+    assert!(sent(&step(&mut bound, ms(1), request(C, 5))).is_empty());
 }
 
 fn a_skipped_slot_without_input_is_neither_asked_for_nor_answered<S: Instance>() {

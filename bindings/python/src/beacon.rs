@@ -268,6 +268,7 @@ fn kept(kind: &'static str, record: &Record) -> RawOutput {
         Record::Revealed { slot } => (*slot, "revealed"),
         Record::Switched(switch) => (switch.from, "switched"),
         Record::WasOff { first, .. } => (*first, "was-off"),
+        Record::PassedOver { first, .. } => (*first, "passed-over"),
     };
     let (slot, text) = (Some(slot.get()), Some(text.to_owned()));
     RawOutput { kind, slot, text, data: encoded(record), ..RawOutput::default() }

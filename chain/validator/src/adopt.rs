@@ -8,22 +8,27 @@
 //! | record of        | says                                        | what is skipped                            |
 //! |------------------|---------------------------------------------|--------------------------------------------|
 //! | the engine       | this slot is final, with this value         | blocks that are final and older            |
-//! | the beacon       | the values up to this slot were revealed    | values, which peers and archives have      |
+//! | the beacon       | the slots up to this one were passed over   | values, which peers and archives have      |
 //! | certificates     | the same of the states' certificates        | certificates: the store has them           |
 //! | the application  | the order goes on behind this block         | executing what is stored                   |
 //!
 //! **Why this is safe.** A state is certified by a quorum's stake, which signs only what is final, so the block is
 //! the one that the engine would have decided. No record is taken back: what the engine has promised, the beacon
 //! has released and the pipeline has signed stays on record, and each of them refuses to contradict that. A slot
-//! that is passed over is finished for the beacon, and nothing is released for it any more. A crash between the
-//! store and the journal is repaired at the next start, by the same comparison.
+//! that is passed over is finished for the beacon, and nothing is released for it early. Peers that lack its partial
+//! of such a slot get it when they ask: a value may be stuck there for want of it, and all values behind. A crash
+//! between the store and the journal is repaired at the next start, by the same comparison.
+//!
+//! The record for certificates does not depend on the others: wherever the order goes on, states that the store has
+//! are executed by nobody here again, so nobody here could say any more what their certificates are about.
 //!
 //! **Where it is refused.** Blocks that decide on committees or make keys must be read, all of them. So the chain's
 //! committee has to stay, the scheme's parties have to count from the start, and the party must have its keys.
+use ::prefinal_beacon::Record::{PassedOver, Revealed};
 use ::prefinal_beacon::stack::Channel;
 use prefinal_engine::Engine;
-use prefinal_execution::Header;
-use prefinal_protocol::{Slot, Value};
+use prefinal_execution::{Header, Height};
+use prefinal_protocol::{EpochId, Slot, Value};
 
 use crate::beacons::DEALT;
 use crate::execution;
@@ -39,36 +44,52 @@ const CERTIFICATES: Channel = Channel::new(1);
 type ExecutedRecord<E> = Record<<E as Engine>::Record, execution::Record>;
 
 /// The records behind `records` with which a party goes on behind `committed`, the last block of its store. Make them
-/// durable before it starts. None if it was there already, or cannot go on there.
+/// durable before it starts. None if it was there already.
 pub fn adopted<S: KeyedScheme, E: Engine>(
     setup: &Setup,
     records: &[ExecutedRecord<E>],
     committed: Header,
 ) -> Vec<ExecutedRecord<E>> {
     let (epoch, slot) = (setup.context.epoch, committed.slot);
+    if committed.height == Height::GENESIS || !is_possible::<S, E>(setup) {
+        return Vec::new();
+    }
+    let passed_over = |channel| {
+        let last = records.iter().filter_map(|record| handed_over(record, channel, epoch)).max();
+        let record = PassedOver { first: last.map_or(Slot::new(0), Slot::next), last: slot };
+        let record = Record::Participant(participant::Record::Beacon(channel, epoch, record));
+        (last < Some(slot)).then_some(record)
+    };
     let ordered = records.iter().filter_map(|record| match record {
         Record::Application(execution::Record::Ordered { slot, .. }) => Some(*slot),
         Record::Application(execution::Record::Adopted(header)) => Some(header.slot),
         _ => None,
     });
     let is_there = ordered.max().is_some_and(|ordered| ordered >= slot);
-    if is_there || !is_possible::<S, E>(setup) || !has_keys::<E>(setup, records) {
-        return Vec::new();
+    let mut added: Vec<_> = passed_over(CERTIFICATES).into_iter().collect();
+    if is_there || !has_keys::<E>(setup, records) {
+        return added;
     }
     // The engine of the first epoch counts slots as the chain does.
-    let Some(engine) = E::adopted(slot, Value::new(committed.id.to_bytes())) else {
-        return Vec::new();
+    let engine = E::adopted(slot, Value::new(committed.id.to_bytes()));
+    added.extend(engine.map(|engine| Record::Engine(epoch, engine)));
+    added.extend(passed_over(DEALT));
+    // The last one, for it says that all are there.
+    added.push(Record::Application(execution::Record::Adopted(committed)));
+    added
+}
+
+/// The slot up to which this record says that outputs of the channel are handed over, or passed over.
+fn handed_over<R, A>(record: &Record<R, A>, of: Channel, during: EpochId) -> Option<Slot> {
+    let Record::Participant(participant::Record::Beacon(channel, epoch, record)) = record else {
+        return None;
     };
-    let revealed = |channel| {
-        let record = ::prefinal_beacon::Record::Revealed { slot };
-        Record::Participant(participant::Record::Beacon(channel, epoch, record))
-    };
-    vec![
-        Record::Engine(epoch, engine),
-        revealed(DEALT),
-        revealed(CERTIFICATES),
-        Record::Application(execution::Record::Adopted(committed)),
-    ]
+    match record {
+        Revealed { slot: last } | PassedOver { last, .. } => {
+            ((*channel, *epoch) == (of, during)).then_some(*last)
+        }
+        _ => None,
+    }
 }
 
 /// Whether parties of a chain that begins with this set-up may pass over blocks at all.

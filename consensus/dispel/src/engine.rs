@@ -276,7 +276,7 @@ impl Dispel {
         }
         self.opened_at = now;
         let was_here = self.next > Slot::new(1) || !self.stages.is_empty();
-        self.missed_until = was_here.then(|| now + self.config.timeout);
+        self.missed_until = was_here.then(|| now + self.config.timeout.saturating_mul(2));
         let open: Vec<Slot> = self.stages.keys().copied().collect();
         for stage in open {
             let own = self.stages.get(&stage).filter(|open| open.is_proposed);

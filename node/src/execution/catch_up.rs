@@ -59,8 +59,9 @@ const NEAR: u64 = 8;
 const SURVEY: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Nothing more was stored for so long: the party goes on as it is.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Nothing more was stored for so long: the party goes on as it is. Five peers that say nothing, asked one after
+/// another for the block that all wait for, take half of it.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A party that may have been away.
 pub(super) struct CatchUp<X: NamedExecutor> {
@@ -83,6 +84,8 @@ pub struct Line {
 struct Following<'a, X: NamedExecutor> {
     party: &'a CatchUp<X>,
     line: Line,
+    /// The highest block that peers were believed to have. They may say less later, or others may come first.
+    tip: Height,
     follower: Follower<X, StakeVerifier, CertifiedPlaces>,
     jobs: Jobs<X, AttestedStore<X>>,
     start: Clock,
@@ -105,7 +108,7 @@ impl<X: NamedExecutor> CatchUp<X> {
             return;
         }
         say!("{me}: {behind} blocks behind its peers, follows them");
-        let told = match self.follow(line).await {
+        let told = match self.follow(line, tip).await {
             Ok(told) => told,
             Err(why) => format!("cannot follow its peers: {why}"),
         };
@@ -151,7 +154,7 @@ impl<X: NamedExecutor> CatchUp<X> {
         tips.values().copied().filter(is_believed).max()
     }
 
-    async fn follow(&self, line: Line) -> Result<String, String> {
+    async fn follow(&self, line: Line, tip: Height) -> Result<String, String> {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(|error| format!("no randomness: {error}"))?;
         let (waypoint, members) =
@@ -165,6 +168,7 @@ impl<X: NamedExecutor> CatchUp<X> {
         let mut following = Following {
             party: self,
             line,
+            tip,
             follower: Follower::new(config, trust, CertifiedPlaces, past),
             jobs: Jobs { executor, states, inputs },
             start,
@@ -265,8 +269,8 @@ impl<X: NamedExecutor> Following<'_, X> {
         let scores = self.follower.scores();
         let tips = scores.filter_map(|(peer, score)| Some((peer, tip_of(score.summary.as_ref()?))));
         let tips: BTreeMap<_, _> = tips.filter_map(tip).collect();
-        let here = self.follower.committed().height;
-        if self.party.believed(&tips).is_some_and(|tip| here.after(NEAR) >= tip) {
+        self.tip = self.tip.max(self.party.believed(&tips).unwrap_or(Height::GENESIS));
+        if self.follower.committed().height.after(NEAR) >= self.tip {
             return true;
         }
         if self.follower.scores().next().is_none() {

@@ -16,18 +16,24 @@ use crate::http::sync::Librarian;
 /// the peer asks the next party.
 const AT_ONCE: usize = 8;
 
+/// Requests that are answered at a time for all peers: what answers them reads the store that the party itself waits
+/// for, and has the threads on which it checks.
+const THREADS: usize = 2;
+
 /// Answers peers that follow the chain, each a few requests at a time.
 pub struct Desk {
     librarian: Option<Arc<dyn Librarian>>,
     outbox: Outbox,
     open: BTreeMap<Party, Arc<Semaphore>>,
+    threads: Arc<Semaphore>,
 }
 
 impl Desk {
     /// A desk in front of this librarian; without one, nothing is answered.
     #[must_use]
-    pub const fn new(librarian: Option<Arc<dyn Librarian>>, outbox: Outbox) -> Self {
-        Self { librarian, outbox, open: BTreeMap::new() }
+    pub fn new(librarian: Option<Arc<dyn Librarian>>, outbox: Outbox) -> Self {
+        let threads = Arc::new(Semaphore::new(THREADS));
+        Self { librarian, outbox, open: BTreeMap::new(), threads }
     }
 
     /// Answers a request, on a thread that may wait for a disk. Gives back what is none: an answer to this party.
@@ -38,12 +44,14 @@ impl Desk {
         let librarian = Arc::clone(self.librarian.as_ref()?);
         let open = self.open.entry(frame.from).or_insert_with(|| Arc::new(Semaphore::new(AT_ONCE)));
         let turn = Arc::clone(open).try_acquire_owned().ok()?;
-        let outbox = self.outbox.clone();
-        drop(spawn_blocking(move || {
-            if let Ok(answer) = librarian.answer(&frame.content) {
+        let (outbox, threads) = (self.outbox.clone(), Arc::clone(&self.threads));
+        drop(tokio::spawn(async move {
+            let Ok(thread) = threads.acquire_owned().await else { return };
+            let answer = spawn_blocking(move || librarian.answer(&frame.content)).await;
+            if let Ok(Ok(answer)) = answer {
                 outbox.send_sync(frame.from, answer);
             }
-            drop(turn);
+            drop((turn, thread));
         }));
         None
     }

@@ -19,6 +19,9 @@ use crate::sum::{Disk, add};
 
 const EVERY: NonZeroU64 = NonZeroU64::new(20).unwrap();
 
+const DEALT: Channel = Channel::new(0);
+const CERTIFICATES: Channel = Channel::new(1);
+
 type OfParty = RecordOf<Jolteon, prefinal_validator::execution::PipelineHost<Disk>>;
 
 fn header(slot: u64) -> Header {
@@ -34,9 +37,13 @@ fn ordered(slot: u64) -> OfParty {
 
 /// It has its keys, and a beacon that has noted a slot.
 fn past() -> Vec<OfParty> {
-    let released = Released::Finalized { slot: Slot::new(9), value: Some(name(9)) };
-    let kept = Kept::Beacon(Channel::new(0), SETUP.context.epoch, released);
+    let revealed = Released::Revealed { slot: Slot::new(7) };
+    let kept = Kept::Beacon(DEALT, SETUP.context.epoch, revealed);
     vec![Record::Participant(kept), ordered(9)]
+}
+
+const fn passed_over(first: u64, last: u64) -> Released {
+    Released::PassedOver { first: Slot::new(first), last: Slot::new(last) }
 }
 
 #[test]
@@ -46,28 +53,56 @@ fn a_party_with_keys_is_placed_behind_the_block_once() {
     assert!(matches!(
         &added[..],
         [
+            Record::Participant(Kept::Beacon(CERTIFICATES, _, certificates)),
             Record::Engine(_, prefinal_jolteon::Record::Finalized { round, block }),
-            Record::Participant(Kept::Beacon(_, _, Released::Revealed { slot: values })),
-            Record::Participant(Kept::Beacon(_, _, Released::Revealed { slot: certificates })),
+            Record::Participant(Kept::Beacon(DEALT, _, values)),
             Record::Application(Executed::Adopted(_)),
         ] if round.get() == 90
             && Value::new(block.to_bytes()) == name(90)
-            && [values, certificates] == [&Slot::new(90); 2]
+            && *values == passed_over(8, 90)
+            && *certificates == passed_over(0, 90)
     ));
+    // A crash left some of them, and the rest is added.
+    let torn: Vec<_> = records.iter().chain(&added[..2]).cloned().collect();
+    assert_eq!(adopted::<Bls, Jolteon>(&SETUP, &torn, header(90)).len(), 3);
     // The crash came behind the records; and what it orders from there on counts too.
     records.extend(added);
     assert!(adopted::<Bls, Jolteon>(&SETUP, &records, header(90)).is_empty());
     records.push(ordered(95));
-    assert!(adopted::<Bls, Jolteon>(&SETUP, &records, header(94)).is_empty());
-    assert_eq!(adopted::<Bls, Jolteon>(&SETUP, &records, header(96)).len(), 4);
+    let again = adopted::<Bls, Jolteon>(&SETUP, &records, header(96));
+    assert_eq!(again.len(), 4);
+    assert!(
+        matches!(&again[0], Record::Participant(Kept::Beacon(_, _, record)) if *record == passed_over(91, 96))
+    );
+}
+
+/// Its order is ahead of what it has from peers, or goes on from before: the states there are certified all the same,
+/// and executed by nobody here again.
+#[test]
+fn certificates_that_the_store_has_are_waited_for_by_nobody() {
+    let only_certificates = |records: &[OfParty]| {
+        let added = adopted::<Bls, Jolteon>(&SETUP, records, header(90));
+        let [Record::Participant(Kept::Beacon(CERTIFICATES, _, record))] = &added[..] else {
+            panic!("{added:?}")
+        };
+        *record == passed_over(0, 90)
+    };
+    let ahead = [past(), vec![ordered(95)]].concat();
+    assert!(only_certificates(&ahead));
+    // Its keys are made by blocks that it has not read.
+    assert!(only_certificates(&[]) && only_certificates(&[ordered(9)]));
+    // An ordinary restart: the beacon handed over the certificate before the store had it.
+    let revealed = Released::Revealed { slot: Slot::new(90) };
+    let kept = Kept::Beacon(CERTIFICATES, SETUP.context.epoch, revealed);
+    let ordinary = [ahead, vec![Record::Participant(kept)]].concat();
+    assert!(adopted::<Bls, Jolteon>(&SETUP, &ordinary, header(90)).is_empty());
+    let genesis = Header { height: Height::GENESIS, ..header(90) };
+    assert!(adopted::<Bls, Jolteon>(&SETUP, &past(), genesis).is_empty());
 }
 
 #[test]
 fn a_party_that_has_to_read_every_block_reads_every_block() {
-    let count = |records: &[OfParty]| adopted::<Bls, Jolteon>(&SETUP, records, header(90)).len();
-    assert_eq!(count(&past()), 4);
-    // Its keys are made by blocks that it has not read.
-    assert_eq!((count(&[]), count(&[ordered(9)])), (0, 0));
+    assert_eq!(adopted::<Bls, Jolteon>(&SETUP, &past(), header(90)).len(), 4);
     // Others count by what stands in blocks.
     assert!(is_possible::<Bls, Jolteon>(&SETUP) && !is_possible::<Wvuf, Jolteon>(&SETUP));
     assert!(adopted::<Wvuf, Jolteon>(&SETUP, &past(), header(90)).is_empty());

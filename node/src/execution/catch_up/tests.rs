@@ -128,6 +128,17 @@ fn honest(store: &Stored, (outbox, mut inbox): Ends<Silence>) {
     tokio::spawn(async move { aside(&mut inbox, &mut desk, &answers, pending()).await });
 }
 
+/// Answers so much later.
+fn slow(store: &Stored, (outbox, mut inbox): Ends<Silence>, late: Duration) {
+    let library = library(store);
+    tokio::spawn(async move {
+        while let Some(Incoming::Sync(frame)) = inbox.recv().await {
+            tokio::time::sleep(late).await;
+            outbox.send_sync(frame.from, library.answer(&frame.content).unwrap());
+        }
+    });
+}
+
 /// Says that the chain is long, and changes a byte of everything that it shows of it.
 fn liar(store: &Stored, (outbox, mut inbox): Ends<Silence>) {
     let library = library(store);
@@ -173,6 +184,20 @@ async fn one_liar_neither_stops_nor_misleads_a_party_that_comes_back() {
     assert_eq!((here.block, here.roots), (there.header.id, there.roots));
     // What it has shows it to others.
     assert!(lock(&own).states().certificate(here.height).unwrap().is_some());
+}
+
+/// Another one that was away, or that lies, and is heard before others.
+#[tokio::test]
+async fn one_that_says_little_ends_nothing() {
+    let world = World::new();
+    let (ahead, short, own) = (world.store(0, BLOCKS), world.store(1, 10), world.store(3, 10));
+    let mut ends = world.ends();
+    let mine = ends.pop().unwrap();
+    slow(&ahead, ends.pop().unwrap(), Duration::from_millis(50));
+    honest(&ahead, ends.pop().unwrap());
+    honest(&short, ends.pop().unwrap());
+    come_back(&world, &own, mine).await;
+    assert!(committed(&own).height.after(NEAR) >= Height::new(BLOCKS));
 }
 
 #[tokio::test]
@@ -227,7 +252,7 @@ async fn one_that_is_killed_on_the_way_goes_on_from_what_is_durable() {
     assert!(before >= there);
     let catch_up = world.catch_up(&own);
     let (answers, second) = line(&outbox);
-    let follow = async { drop(catch_up.follow(second).await.unwrap()) };
+    let follow = async { drop(catch_up.follow(second, Height::new(BLOCKS)).await.unwrap()) };
     timeout(SOON, aside(&mut inbox, &mut desk, &answers, follow)).await.expect("in time");
     let here = committed(&own);
     let there = lock(&ahead).states().block(here.height).unwrap();

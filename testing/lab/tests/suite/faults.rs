@@ -135,7 +135,8 @@ fn a_crash_between_writing_and_sending_changes_nothing<S: Lab>() {
                     _,
                     prefinal_beacon::Record::Abandoned { .. }
                     | prefinal_beacon::Record::Switched(_)
-                    | prefinal_beacon::Record::WasOff { .. },
+                    | prefinal_beacon::Record::WasOff { .. }
+                    | prefinal_beacon::Record::PassedOver { .. },
                 ) => 7,
                 Kept::Keygen(_, protocol::Record::Dealt { .. }) => 8,
                 Kept::Keygen(..) => 9,
