@@ -11,8 +11,9 @@
 //! over the links that parties have, verified, and applied. So it executes nothing that it missed. It trusts the
 //! committee of its own set-up, and no peer: how far the chain is, it believes more stake than may be faulty.
 //!
-//! Whatever peers do, the party starts: if nothing more comes for [`PATIENCE`], from where it is by then. Blocks that
-//! it has from peers carry no signed values for others that follow it; those ask its peers.
+//! Whatever peers say, the party starts: if nothing more comes for [`PATIENCE`], from where it is by then. If its disk is
+//! slower than the chain, it follows for ever, as its engine would. Blocks that it has from peers carry no signed values
+//! for others that follow it; those ask its peers.
 #[cfg(test)]
 #[allow(
     clippy::unwrap_used,
