@@ -45,7 +45,7 @@ pub(super) fn show(experiment: ExperimentName, results: &Results) {
     // As wide as a terminal: what is in no column is in the CSV.
     let header = [
         "orders",
-        "replicas",
+        "n",
         "bytes",
         "offered MB/s",
         "goodput MB/s",
