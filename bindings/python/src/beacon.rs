@@ -81,13 +81,6 @@ impl Arguments<'_> {
         }
     }
 
-    fn records(&self) -> PyResult<Option<Vec<Record>>> {
-        let read = |at, value: &Bound<'_, PyAny>| {
-            borsh::from_slice(&bytes(value)?).map_err(|error| malformed(&error, Some(at)))
-        };
-        self.records.as_ref().map(|records| list(records, "records", read)).transpose()
-    }
-
     fn life(is_later: bool) -> PyResult<Life> {
         if !is_later {
             return Ok(Life::First);
@@ -129,7 +122,17 @@ fn finality(stakes: &[Stake], paths: &Paths<Bls>) -> Result<Finality, FinalityEr
     Finality::rounded(stakes, &weights, Quorum::BYZANTINE)
 }
 
-pub(crate) fn malformed(error: &impl ToString, index: Option<usize>) -> PyErr {
+/// What a machine kept in an earlier life, if there was one.
+pub(crate) fn records<R: borsh::BorshDeserialize>(
+    given: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Vec<R>>> {
+    let read = |at, value: &Bound<'_, PyAny>| {
+        borsh::from_slice(&bytes(value)?).map_err(|error| malformed(&error, Some(at)))
+    };
+    given.map(|records| list(records, "records", read)).transpose()
+}
+
+fn malformed(error: &impl ToString, index: Option<usize>) -> PyErr {
     let index = index.and_then(|index| u64::try_from(index).ok());
     let detail = Detail { code: "malformed-message", index, ..Detail::default() };
     exception(&detail, &error.to_string())
@@ -146,7 +149,7 @@ pub(crate) struct Beacon {
 impl Beacon {
     #[new]
     fn new(mut arguments: Arguments<'_>) -> PyResult<Self> {
-        let records = arguments.records()?;
+        let records = records(arguments.records.as_ref())?;
         let config = arguments.config(records.is_some())?;
         let machine = prefinal_beacon::Beacon::new(config, &records.unwrap_or_default());
         let machine = machine.map_err(|error| refused(&error))?;

@@ -17,13 +17,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rand_chacha::ChaCha20Rng;
 
-use crate::beacon::{encoded, malformed};
+use crate::beacon::{encoded, records};
 use crate::bls::SecretKey;
 use crate::dealing::{DkgKey, KeyOfKind, Kind, OwnShares};
 use crate::dkg::{DkgConfig, is_field};
 use crate::error::{Refusal, argument, refused};
 use crate::evidence::Evidence;
-use crate::input::{bytes, list, number, party};
+use crate::input::{bytes, number, party};
 use crate::random::generator;
 use crate::registration::RecipientKey;
 
@@ -55,14 +55,6 @@ pub(crate) struct Arguments<'py> {
 }
 
 impl Arguments<'_> {
-    fn records(&self) -> PyResult<Vec<Record>> {
-        let read = |at, value: &Bound<'_, PyAny>| {
-            borsh::from_slice(&bytes(value)?).map_err(|error| malformed(&error, Some(at)))
-        };
-        let records = self.records.as_ref().map(|records| list(records, "records", read));
-        Ok(records.transpose()?.unwrap_or_default())
-    }
-
     fn machine<C: OfKind>(&self, blank: C) -> PyResult<Machine<C>> {
         let (config, me) = (Arc::clone(&self.config.get().0), party(&self.party)?);
         let parties = config.members().len();
@@ -71,7 +63,8 @@ impl Arguments<'_> {
         }
         let recipient = self.recipient.as_ref().map(|_| me);
         let role = Role { dealer: Some(me), recipient };
-        let keygen = protocol::Keygen::new(blank, role, self.records()?);
+        let records = records(self.records.as_ref())?;
+        let keygen = protocol::Keygen::new(blank, role, records.unwrap_or_default());
         Ok(Machine {
             keygen: keygen.map_err(|error| refused(&error))?,
             config,

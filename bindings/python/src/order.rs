@@ -86,9 +86,7 @@ impl Arguments<'_> {
             faults: self.faults.iter().map(RawFault::read).collect::<PyResult<_>>()?,
         })
     }
-}
 
-impl Arguments<'_> {
     fn weighing(&self) -> PyResult<Weighing> {
         let weights = match (&self.weights, &self.budget) {
             (None, None) => WeightSource::LeastTotal,

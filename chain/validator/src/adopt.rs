@@ -24,7 +24,7 @@
 //!
 //! **Where it is refused.** Blocks that decide on committees or make keys must be read, all of them. So the chain's
 //! committee has to stay, the scheme's parties have to count from the start, and the party must have its keys.
-use ::prefinal_beacon::Record::{PassedOver, Revealed};
+use ::prefinal_beacon::Record as BeaconRecord;
 use ::prefinal_beacon::stack::Channel;
 use prefinal_engine::Engine;
 use prefinal_execution::{Header, Height};
@@ -55,8 +55,10 @@ pub fn adopted<S: KeyedScheme, E: Engine>(
         return Vec::new();
     }
     let passed_over = |channel| {
-        let last = records.iter().filter_map(|record| handed_over(record, channel, epoch)).max();
-        let record = PassedOver { first: last.map_or(Slot::new(0), Slot::next), last: slot };
+        let own = records.iter().filter_map(|record| of_beacon(record, channel, epoch));
+        let last = own.filter_map(handed_over).max();
+        let first = last.map_or(Slot::new(0), Slot::next);
+        let record = BeaconRecord::PassedOver { first, last: slot };
         let record = Record::Participant(participant::Record::Beacon(channel, epoch, record));
         (last < Some(slot)).then_some(record)
     };
@@ -67,7 +69,9 @@ pub fn adopted<S: KeyedScheme, E: Engine>(
     });
     let is_there = ordered.max().is_some_and(|ordered| ordered >= slot);
     let mut added: Vec<_> = passed_over(CERTIFICATES).into_iter().collect();
-    if is_there || !has_keys::<E>(setup, records) {
+    // A beacon begins when the party has its keys.
+    let has_keys = records.iter().any(|record| of_beacon(record, DEALT, epoch).is_some());
+    if is_there || !has_keys {
         return added;
     }
     // The engine of the first epoch counts slots as the chain does.
@@ -79,14 +83,21 @@ pub fn adopted<S: KeyedScheme, E: Engine>(
     added
 }
 
-/// The slot up to which this record says that outputs of the channel are handed over, or passed over.
-fn handed_over<R, A>(record: &Record<R, A>, of: Channel, during: EpochId) -> Option<Slot> {
-    let Record::Participant(participant::Record::Beacon(channel, epoch, record)) = record else {
-        return None;
-    };
+/// What this record says of a channel's beacon in an epoch, if it is about that.
+fn of_beacon<R, A>(record: &Record<R, A>, of: Channel, during: EpochId) -> Option<&BeaconRecord> {
     match record {
-        Revealed { slot: last } | PassedOver { last, .. } => {
-            ((*channel, *epoch) == (of, during)).then_some(*last)
+        Record::Participant(participant::Record::Beacon(channel, epoch, record)) => {
+            ((*channel, *epoch) == (of, during)).then_some(record)
+        }
+        _ => None,
+    }
+}
+
+/// The last slot whose output a beacon handed over or passed over, if its record says so.
+const fn handed_over(record: &BeaconRecord) -> Option<Slot> {
+    match record {
+        BeaconRecord::Revealed { slot: last } | BeaconRecord::PassedOver { last, .. } => {
+            Some(*last)
         }
         _ => None,
     }
@@ -97,14 +108,4 @@ fn handed_over<R, A>(record: &Record<R, A>, of: Channel, during: EpochId) -> Opt
 pub fn is_possible<S: KeyedScheme, E: Engine>(setup: &Setup) -> bool {
     let engine_can = E::adopted(Slot::new(1), Value::new([0; 32])).is_some();
     engine_can && setup.succession.is_none() && S::keys_bytes(1, 1).is_none()
-}
-
-fn has_keys<E: Engine>(setup: &Setup, records: &[ExecutedRecord<E>]) -> bool {
-    let of_beacon = |record: &ExecutedRecord<E>| match record {
-        Record::Participant(participant::Record::Beacon(channel, epoch, _)) => {
-            (*channel, *epoch) == (DEALT, setup.context.epoch)
-        }
-        _ => false,
-    };
-    records.iter().any(of_beacon)
 }

@@ -302,19 +302,8 @@ impl Dispel {
         // A peer that was over with this stage and has crashed since knows nothing of it but its own votes, and asks for
         // nothing. What it has to say in further rounds depends on these.
         self.repeat(self.next, Recipient::All);
-        self.ask_proposers(now, self.next);
-    }
-
-    /// Asks for batches that others have received, in stages from the next one to this one.
-    fn ask_proposers(&mut self, now: Instant, last: Slot) {
         let timeout = self.config.timeout;
-        let stages = self.stages.range_mut(self.next..=last);
-        let late = stages.flat_map(|(stage, open)| {
-            open.ask_proposers(now, timeout).into_iter().map(|proposer| (*stage, proposer))
-        });
-        for (stage, proposer) in late.collect::<Vec<_>>() {
-            self.request(proposer, stage, proposer);
-        }
+        self.request(self.next, |open| open.ask_proposers(now, timeout));
     }
 
     /// Everything that follows from what is here.
@@ -462,23 +451,24 @@ impl Dispel {
     }
 
     fn fetch(&mut self, now: Instant) {
-        let (grace, pause) = (self.config.patience, self.config.timeout / 2);
-        let mut requests = Vec::new();
-        // What is reported lacks nothing.
-        for (stage, open) in self.stages.range_mut(self.next..) {
-            let asks = open.ask(now, grace, pause).into_iter();
-            requests.extend(asks.map(|(holder, proposer)| (holder, *stage, proposer)));
-        }
-        for (holder, stage, proposer) in requests {
-            self.request(holder, stage, proposer);
-        }
+        let (patience, timeout) = (self.config.patience, self.config.timeout);
+        let all = Slot::new(u64::MAX);
+        self.request(all, |open| open.ask(now, patience, timeout / 2));
         if self.missed_until.is_some_and(|until| now < until) {
-            self.ask_proposers(now, Slot::new(u64::MAX));
+            self.request(all, |open| open.ask_proposers(now, timeout));
         }
     }
 
-    fn request(&mut self, holder: Party, stage: Slot, proposer: Party) {
-        if holder != self.config.me {
+    /// Requests batches of stages from the next one to this one: `ask` names holders and proposers. What is reported
+    /// lacks nothing.
+    fn request(&mut self, last: Slot, mut ask: impl FnMut(&mut Stage) -> Vec<(Party, Party)>) {
+        let mut requests = Vec::new();
+        for (stage, open) in self.stages.range_mut(self.next..=last) {
+            requests
+                .extend(ask(open).into_iter().map(|(holder, proposer)| (holder, *stage, proposer)));
+        }
+        let me = self.config.me;
+        for (holder, stage, proposer) in requests.into_iter().filter(|(holder, ..)| *holder != me) {
             self.send(Recipient::One(holder), Message::Request { stage, proposer });
         }
     }

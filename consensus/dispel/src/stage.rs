@@ -14,7 +14,7 @@ use crate::quorum::{Replicas, Supporters};
 #[derive(Debug)]
 struct Want {
     /// How many parties were asked.
-    asked: u32,
+    asked: usize,
     /// When the next one is asked.
     next: Instant,
 }
@@ -29,7 +29,7 @@ impl Want {
         if now < self.next {
             return None;
         }
-        let at = usize::try_from(self.asked).unwrap_or(0).checked_rem(holders.len())?;
+        let at = self.asked.checked_rem(holders.len())?;
         self.next = now + pause;
         self.asked = self.asked.saturating_add(1);
         holders.get(at).copied()
@@ -262,8 +262,8 @@ impl Stage {
         outcome.filter(|(_, id)| !self.batches.contains_key(id))
     }
 
-    /// Whom to ask now for what is decided and missing: of each batch one party at a time. The first one after a pause
-    /// of `grace`, in which it may still come from its proposer.
+    /// Whom to ask now for what is decided and missing: holders, and the proposer whose batch they hold. Of each batch one
+    /// party at a time, and the first one after a pause of `grace`, in which it may still come from its proposer.
     pub(crate) fn ask(
         &mut self,
         now: Instant,
@@ -283,16 +283,17 @@ impl Stage {
         asks
     }
 
-    /// Proposers to ask for their batches, which others have received and this party has not. Its echo may be needed
-    /// before anything can be decided.
-    pub(crate) fn ask_proposers(&mut self, now: Instant, pause: Duration) -> Vec<Party> {
+    /// The same for batches that others have received and this party has not, each from its proposer. This party's echo
+    /// may be needed before anything can be decided.
+    pub(crate) fn ask_proposers(&mut self, now: Instant, pause: Duration) -> Vec<(Party, Party)> {
         if self.outcome.is_some() {
             return Vec::new();
         }
         let late = self.begun.iter().filter(|one| self.received_batch(*one).is_none());
         let late: Vec<Party> = late.collect();
         let ask = |proposer| {
-            self.wants.entry(proposer).or_insert(Want::from(now)).ask(now, pause, &[proposer])
+            let want = self.wants.entry(proposer).or_insert(Want::from(now));
+            want.ask(now, pause, &[proposer]).map(|holder| (holder, proposer))
         };
         late.into_iter().filter_map(ask).collect()
     }

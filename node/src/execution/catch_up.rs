@@ -75,9 +75,9 @@ pub(super) struct CatchUp<X: NamedExecutor> {
 
 /// What a party that catches up speaks through and listens to.
 pub struct Line {
-    /// To its peers.
+    /// Where its questions leave for its peers.
     pub outbox: Outbox,
-    /// What they answer.
+    /// Where their answers come in, as the desk sorts them out.
     pub answers: UnboundedReceiver<Frame>,
 }
 

@@ -16,11 +16,11 @@ pub(crate) type EffectOf<X> = Effect<X, StakeVerifier, CertifiedPlaces>;
 
 /// Where a follower's jobs are done, and where their verdicts go.
 pub(crate) struct Jobs<X: NamedExecutor, S> {
-    /// Executes blocks.
+    /// What executes blocks, if their deltas are not fetched.
     pub(crate) executor: Arc<X>,
     /// Where blocks are stored.
     pub(crate) states: Arc<Mutex<S>>,
-    /// To the follower.
+    /// Where the follower takes its inputs from: verdicts go there.
     pub(crate) inputs: UnboundedSender<InputOf<X>>,
 }
 

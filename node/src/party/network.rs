@@ -318,7 +318,7 @@ impl Outbox {
         }
     }
 
-    /// The other parties.
+    /// All parties of the committee but this one, in their order.
     pub fn peers(&self) -> impl Iterator<Item = Party> + use<> {
         let me = self.me;
         (0..).map(Party::new).take(self.parties).filter(move |party| *party != me)

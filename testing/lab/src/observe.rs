@@ -131,7 +131,7 @@ pub fn observe(
 }
 
 impl Order {
-    /// The committee.
+    /// Stakes, weights and thresholds of the committee that is asked for.
     ///
     /// # Errors
     /// If there is no such committee.

@@ -39,7 +39,7 @@ struct World {
     folder: TempDir,
 }
 
-/// A block, executed.
+/// A block with what executing it changed.
 struct Executed {
     block: Block<SignedTransfer>,
     execution: Execution<Transfers>,
