@@ -72,10 +72,13 @@ pub struct FinalityVote {
 impl FinalityVote {
     /// All slots that a quorum of such votes decides.
     pub(crate) fn decides(&self) -> impl Iterator<Item = (Slot, Option<Value>)> {
-        let own = self.view.slot;
-        let named = self.implied.iter().any(|(slot, _)| *slot == own);
-        let value = (!named).then_some((own, Some(self.value)));
-        self.implied.iter().copied().chain(value)
+        let own = self.is_for_its_slot().then_some((self.view.slot, Some(self.value)));
+        self.implied.iter().copied().chain(own)
+    }
+
+    /// Whether it is for its value, and not to skip the slot of its view.
+    pub(crate) fn is_for_its_slot(&self) -> bool {
+        self.implied.iter().all(|(slot, _)| *slot != self.view.slot)
     }
 }
 

@@ -36,7 +36,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use ::prefinal_beacon::{Path, Slot};
+use ::prefinal_beacon::{Path, Slot, Value};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
 use prefinal_dispel::Step;
@@ -225,38 +225,49 @@ pub(crate) struct GlobalClock {
     /// Whether no committee follows, so that every party knows which slots are in the epoch.
     is_last: bool,
     ready: Vec<bool>,
+    /// What slots are final with, if partials are for a slot's value.
+    bound: Option<BTreeMap<Slot, Value>>,
     slots: BTreeMap<Slot, Account>,
     /// The last slot of which something was seen in an earlier life.
     before: Option<Slot>,
     now: Instant,
 }
 
-/// What counts in an epoch: stakes, shares, and what is needed of them.
-struct Committee {
-    stakes: Vec<u128>,
-    weights: Vec<u128>,
-    /// Shares that reconstruct on the path that releases on finality; with tight thresholds on the only one.
-    late: u128,
-    /// Shares that reconstruct on the fast path.
-    early: Option<u128>,
-    is_tight: bool,
-    /// The stake that makes a slot final.
-    quorum: u128,
+/// The shares of a committee, and how many of them reconstruct.
+pub(crate) struct Shares {
+    pub(crate) weights: Vec<u128>,
+    /// So many reconstruct on the path that releases on finality; with tight thresholds on the only one.
+    pub(crate) late: u128,
+    /// So many reconstruct on the fast path.
+    pub(crate) early: Option<u128>,
+    pub(crate) is_tight: bool,
 }
 
-impl Committee {
-    fn new(setup: &Setup) -> Self {
+impl Shares {
+    fn of(setup: &Setup) -> Self {
         let shape = setup.keygen.shape();
         let fast = shape.threshold(SharePath::Fast);
-        let stakes: Vec<u128> = setup.members.iter().map(|member| member.stake.get()).collect();
         Self {
-            quorum: Quorum::BYZANTINE.of(Stake::new(stakes.iter().sum())).get(),
-            stakes,
             weights: shape.access().weights().into_iter().map(u128::from).collect(),
             late: shape.slow().t().get().into(),
             early: fast.map(|fast| fast.t().get().into()),
             is_tight: setup.choice == Algorithm::Tight,
         }
+    }
+}
+
+/// What counts in an epoch: stakes, shares, and what is needed of them.
+struct Committee {
+    stakes: Vec<u128>,
+    shares: Shares,
+    /// The stake that makes a slot final.
+    quorum: u128,
+}
+
+impl Committee {
+    fn new(stakes: Vec<u128>, shares: Shares) -> Self {
+        let quorum = Quorum::BYZANTINE.of(Stake::new(stakes.iter().sum())).get();
+        Self { stakes, shares, quorum }
     }
 
     fn stake(&self, party: Party) -> u128 {
@@ -264,7 +275,7 @@ impl Committee {
     }
 
     fn weight(&self, party: Party) -> u128 {
-        self.weights.get(party.index()).copied().unwrap_or(0)
+        self.shares.weights.get(party.index()).copied().unwrap_or(0)
     }
 }
 
@@ -337,8 +348,8 @@ impl Account {
             span: None,
             informed: BTreeSet::new(),
             proposers: BTreeMap::new(),
-            late: Sharing::new(shares, committee.late),
-            early: committee.early.map(|need| Sharing::new(shares, need)),
+            late: Sharing::new(shares, committee.shares.late),
+            early: committee.shares.early.map(|need| Sharing::new(shares, need)),
             is_unbound: false,
         }
     }
@@ -352,20 +363,64 @@ impl Account {
 
 impl GlobalClock {
     pub(crate) fn new(setup: &Setup, exceptions: Exceptions) -> Self {
-        let committee = Committee::new(setup);
+        let stakes = setup.members.iter().map(|member| member.stake.get()).collect();
+        Self {
+            base: (setup.context.epoch == FIRST).then_some(0),
+            fast_after: setup.fast_after,
+            is_last: setup.succession.is_none(),
+            ..Self::of(Committee::new(stakes, Shares::of(setup)), exceptions)
+        }
+    }
+
+    /// A committee without another behind it, whose parties have their keys from the beginning. Partials leave early
+    /// from the slot with the number `fast_after` on.
+    pub(crate) fn keyed(
+        stakes: Vec<u128>,
+        shares: Shares,
+        fast_after: u64,
+        exceptions: Exceptions,
+    ) -> Self {
+        let committee = Committee::new(stakes, shares);
+        Self {
+            ready: vec![true; committee.stakes.len()],
+            first: Some(Slot::new(1)),
+            base: Some(0),
+            fast_after,
+            is_last: true,
+            ..Self::of(committee, exceptions)
+        }
+    }
+
+    fn of(committee: Committee, exceptions: Exceptions) -> Self {
         Self {
             finality: Finality::new(committee.stakes.clone(), exceptions.faulty.clone()),
             ready: vec![false; committee.stakes.len()],
             committee,
             exceptions,
             first: None,
-            base: (setup.context.epoch == FIRST).then_some(0),
-            fast_after: setup.fast_after,
-            is_last: setup.succession.is_none(),
+            base: None,
+            fast_after: 0,
+            is_last: false,
+            bound: None,
             slots: BTreeMap::new(),
             before: None,
             now: Instant::START,
         }
+    }
+
+    /// Nothing leaves before a slot is final.
+    pub(crate) const fn stay_slow(&mut self) {
+        self.fast_after = u64::MAX;
+    }
+
+    /// Partials are for a slot's value, and those count that are for the value which is final.
+    pub(crate) fn bind(&mut self, finals: BTreeMap<Slot, Value>) {
+        self.bound = Some(finals);
+    }
+
+    /// Whether a partial for this value counts.
+    fn counts(&self, slot: Slot, value: Value) -> bool {
+        self.bound.as_ref().is_none_or(|bound| bound.get(&slot) == Some(&value))
     }
 
     pub(crate) fn take(&mut self, party: Party, sign: Sign<'_>, at: Instant) {
@@ -412,7 +467,11 @@ impl GlobalClock {
     fn prefinalized(&mut self, party: Party, ballot: &Ballot, base: u64) {
         let (slot, binds) = match ballot {
             Ballot::Promised(round) if *round > 0 => (Slot::new(*round), true),
-            Ballot::Cast(cast) if cast.view.attempt == DECLARED && cast.implied.is_empty() => {
+            Ballot::Cast(cast)
+                if cast.view.attempt == DECLARED
+                    && cast.is_for_its_slot()
+                    && self.counts(cast.view.slot, cast.value) =>
+            {
                 (cast.view.slot, true)
             }
             Ballot::Stage { stage, steps, .. } => {
@@ -427,7 +486,7 @@ impl GlobalClock {
         let (slot, now) = (slot.after(base), self.now);
         let (stake, weight) = (self.committee.stake(party), self.committee.weight(party));
         let (binds, may) = (binds && self.is_bound(party) && self.is_last, !self.is_slow(slot));
-        let is_tight = self.committee.is_tight;
+        let is_tight = self.committee.shares.is_tight;
         let account = self.account(slot);
         if !account.prefinalized.insert(party) {
             return;
@@ -436,12 +495,12 @@ impl GlobalClock {
         account.span = Some((first, now));
         account.direct.add(stake, now);
         account.is_unbound |= !binds;
-        // Nothing leaves early for a slot that the party knows to be final: on the only path it has left by then.
+        // Where the party knows that the slot is final, that was counted.
         let known = account.informed.contains(&party);
         let sharing = if is_tight { Some(&mut account.late) } else { account.early.as_mut() };
-        if let Some(sharing) = sharing.filter(|_| may && !(is_tight && known)) {
+        if let Some(sharing) = sharing.filter(|_| may && !known) {
             sharing.may.add(weight, now);
-            if binds && !known {
+            if binds {
                 sharing.must.add(weight, now);
             }
         }
@@ -468,15 +527,20 @@ impl GlobalClock {
     fn informed(&mut self, party: Party, slot: Slot) {
         let (binds, now) = (self.is_bound(party), self.now);
         // On the only path it has released when it prefinalized, unless partials of the slot leave on finality.
-        let (weight, once) =
-            (self.committee.weight(party), self.committee.is_tight && !self.is_slow(slot));
+        let (weight, is_slow) = (self.committee.weight(party), self.is_slow(slot));
+        let once = self.committee.shares.is_tight && !is_slow;
         let account = self.account(slot);
-        if !account.informed.insert(party) || (once && account.prefinalized.contains(&party)) {
+        let has_prefinalized = account.prefinalized.contains(&party);
+        if !account.informed.insert(party) || (once && has_prefinalized) {
             return;
         }
         account.late.may.add(weight, now);
         if binds {
             account.late.must.add(weight, now);
+        }
+        // A certificate that it sees now may make it release on the fast path too.
+        if let Some(early) = account.early.as_mut().filter(|_| !is_slow && !has_prefinalized) {
+            early.may.add(weight, now);
         }
     }
 
@@ -544,7 +608,7 @@ impl GlobalClock {
         let early = account.early.as_ref().and_then(|early| early.sent.at);
         let path = match early {
             Some(early) if early <= computable => Path::Fast,
-            _ if self.committee.is_tight => Path::Tight,
+            _ if self.committee.shares.is_tight => Path::Tight,
             _ => Path::Slow,
         };
         Ok(Some(SlotTimes { slot, finalized: fixed, reconstructed: computable, path, premise }))
@@ -563,7 +627,7 @@ impl GlobalClock {
             Premise::OtherVotes
         } else if account.is_unbound {
             Premise::Unbound
-        } else if self.committee.is_tight {
+        } else if self.committee.shares.is_tight {
             Premise::Tight
         } else if account.early.is_none() {
             Premise::SlowPath

@@ -8,6 +8,7 @@
 //! | accusations | nobody honest is accused by anybody honest, and for no bad signature again and again   |
 //! | convictions | a party that shows an honest one two blocks for a slot is accused by it                |
 //! | secrecy     | see below                                                                            |
+//! | times       | a slot's value can be computed when the paper says ([`crate::global`])                |
 //!
 //! **Secrecy.** The adversary has the shares of all faulty parties and every partial that an honest
 //! party has sent to anybody. For each path, slot and value in the input, it is known at every moment
@@ -30,6 +31,7 @@ use super::member::Terms;
 use super::permissive::FIRST;
 use crate::check::{Summary, TotalOrder, Violation, check_accusations};
 use crate::finality::Finality;
+use crate::global::{Exceptions, Sign};
 use crate::legible::Act;
 
 /// How soon a contradiction must have come out.
@@ -41,6 +43,8 @@ pub(super) struct Account<'a, S: Forge> {
     pub(super) hand: &'a Hand<S>,
     pub(super) stakes: Vec<u128>,
     pub(super) faulty: &'a BTreeSet<Party>,
+    /// The parties that crashed on the way, and may be late.
+    pub(super) crashed: BTreeSet<Party>,
     /// Whose seat each seat is.
     pub(super) parties: &'a dyn Fn(Seat) -> Party,
     pub(super) notes: &'a [Note<Observation<S>>],
@@ -60,6 +64,7 @@ impl<S: Forge> Account<'_, S> {
         })?;
         self.check_convictions()?;
         self.check_secrecy()?;
+        self.check_times()?;
         let values = self.check_values()?;
         Ok(Summary::of(values, self.reveals().map(|reveal| reveal.path)))
     }
@@ -170,6 +175,42 @@ impl<S: Forge> Account<'_, S> {
             }
         }
         Ok(())
+    }
+
+    pub(super) fn check_times(&self) -> Result<(), Violation> {
+        let finals = self.honest().filter_map(|note| match note.event {
+            Observation::Finalized(slot, Some(value)) => Some((slot, value)),
+            _ => None,
+        });
+        let finals: BTreeMap<Slot, Value> = finals.collect();
+        let is_bound = self.terms.binding == Binding::Value;
+        let is_final = |slot: Slot, value: Value| finals.get(&slot) == Some(&value);
+        let exceptions =
+            Exceptions { faulty: self.faulty.clone(), crashed: self.crashed.clone() };
+        let mut clock = self.hand.clock(self.stakes.clone(), exceptions);
+        if self.terms.declared.is_none() {
+            clock.stay_slow();
+        }
+        if is_bound {
+            clock.bind(finals.clone());
+        }
+        for note in self.notes {
+            let sign = match &note.event {
+                Observation::Act(Act::Ballot(ballot)) => Sign::Ballot(ballot),
+                Observation::Released(path, slot, value)
+                    if value.is_none_or(|value| is_final(*slot, value)) =>
+                {
+                    Sign::Released(*path, *slot)
+                }
+                // A slot that is skipped has no value that an input could hold.
+                Observation::Finalized(slot, value) if !is_bound || value.is_some() => {
+                    Sign::Finalized(*slot)
+                }
+                _ => continue,
+            };
+            clock.take((self.parties)(note.seat), sign, note.left);
+        }
+        clock.close(None).map(drop).map_err(Violation::from)
     }
 
     /// What the adversary has of an input.

@@ -7,8 +7,10 @@ use ::prefinal_beacon::{Path, Paths, Scheme, Sharing, Slot};
 use prefinal_crypto_core::access::Party;
 
 use super::board::Board;
+use super::forge::Forge;
 use crate::committee::Subject;
 use crate::failure::Failure;
+use crate::global::{Exceptions, GlobalClock, Shares};
 use prefinal_validator::setup::Algorithm;
 
 /// What parties evaluate with.
@@ -17,6 +19,27 @@ pub(crate) struct Hand<S: Scheme> {
     pub(crate) committees: BTreeMap<Path, S::Committee>,
     /// A party's keys, as often as it boots; `None` if it has none.
     pub(crate) paths: Box<dyn Fn(Party) -> Option<Paths<S>> + Send + Sync>,
+}
+
+impl<S: Forge> Hand<S> {
+    /// What takes note of global times, where these are the keys of parties with these stakes.
+    pub(super) fn clock(&self, stakes: Vec<u128>, exceptions: Exceptions) -> GlobalClock {
+        let is_tight = self.committees.contains_key(&Path::Tight);
+        let late = self.committees.get(if is_tight { &Path::Tight } else { &Path::Slow });
+        let parties = (0..).map(Party::new).take(stakes.len());
+        let weight = |party| late.map_or(0, |late| S::holding(late, party));
+        let shares = Shares {
+            weights: parties.map(weight).collect(),
+            late: late.map_or(0, S::threshold),
+            early: self.committees.get(&Path::Fast).map(S::threshold),
+            is_tight,
+        };
+        let fast_after = match (self.paths)(Party::new(0)) {
+            Some(Paths::FastAndSlow { fast_from, .. }) => fast_from.get(),
+            _ => 0,
+        };
+        GlobalClock::keyed(stakes, shares, fast_after, exceptions)
+    }
 }
 
 impl<S: Priced> Hand<S> {
@@ -77,7 +100,6 @@ mod tests {
     use prefinal_weighted_rounding::{Ratio, Stake};
 
     use super::super::board::Layout;
-    use super::super::forge::Forge;
     use super::*;
     use crate::known::CheckedPartials;
 

@@ -206,6 +206,7 @@ impl<S: Forge> Table<S> {
                 hand: &self.hand,
                 stakes: self.stakes(),
                 faulty: stage.faulty(),
+                crashed: stage.simulation.crashed().map(|seat| host.seating.party(seat)).collect(),
                 parties: &|seat| host.seating.party(seat),
                 notes: stage.simulation.notes(),
             };
@@ -219,9 +220,92 @@ impl<S: Forge> Table<S> {
 mod tests {
     use prefinal_weighted_rounding::{Ratio, Stake};
 
+    use super::super::arena::Observation;
     use super::*;
     use crate::check::{Summary, Violation};
+    use crate::finality::{Ballot, FinalityVote};
+    use crate::legible::Act;
+    use ::prefinal_beacon::{Path, Slot, Value, View};
+    use prefinal_protocol::Instant;
+    use prefinal_sim::{Note, Seat};
     use prefinal_validator::setup::Algorithm;
+
+    const SLOT: Slot = Slot::new(1);
+    const A: Value = Value::new([1; 32]);
+    const B: Value = Value::new([2; 32]);
+
+    /// What a party does at a time in milliseconds.
+    fn note(party: u32, at: u64, event: Observation<Ideal>) -> Note<Observation<Ideal>> {
+        let at = Instant::at(Duration::from_millis(at));
+        Note { at, left: at, seat: Seat::new(party), event }
+    }
+
+    fn voted(value: Value) -> Observation<Ideal> {
+        let cast = FinalityVote { view: View::new(SLOT, 0), value, implied: Vec::new() };
+        Observation::Act(Act::Ballot(Ballot::Cast(cast)))
+    }
+
+    /// The global times in these notes of four equal parties with tight thresholds.
+    fn times(
+        binding: Binding,
+        declared: Option<u32>,
+        notes: &[Note<Observation<Ideal>>],
+    ) -> Result<(), String> {
+        let stakes = vec![Stake::new(1); 4];
+        let layout = Layout::new(stakes, Algorithm::Tight, Ratio::FIVE_SIXTHS).unwrap();
+        let table = Table::ideal(&layout).unwrap();
+        let account = Account {
+            terms: &table.terms::<Permissive>(binding, declared, None).unwrap(),
+            hand: &table.hand,
+            stakes: table.stakes(),
+            faulty: &[].into(),
+            crashed: [].into(),
+            parties: &|seat| Party::new(seat.get()),
+            notes,
+        };
+        account.check_times().map_err(|violation| violation.to_string())
+    }
+
+    #[test]
+    fn a_partial_that_leaves_behind_the_vote_is_late() {
+        let released = || Observation::Released(Path::Tight, SLOT, None);
+        let votes_and_partials = |later| {
+            let pairs = (0..4).zip([10, 20, 30, 40]);
+            let notes = pairs.flat_map(|(party, at)| {
+                [note(party, at, voted(A)), note(party, at + later, released())]
+            });
+            notes.collect::<Vec<_>>()
+        };
+        assert_eq!(times(Binding::Slot, Some(0), &votes_and_partials(0)), Ok(()));
+        let late = times(Binding::Slot, Some(0), &votes_and_partials(1)).unwrap_err();
+        assert!(late.contains("Theorem 5.2"), "{late}");
+        // An engine that cannot tell its view waits for finality, with all partials.
+        assert_eq!(times(Binding::Slot, None, &votes_and_partials(0)[..5]), Ok(()));
+        let told = (0..4).map(|party| note(party, 50, Observation::Finalized(SLOT, Some(A))));
+        let told = told.chain((0..4).map(|party| note(party, 50, released())));
+        let votes = (0..4).map(|party| note(party, 40, voted(A)));
+        let slow: Vec<_> = votes.chain(told).collect();
+        assert_eq!(times(Binding::Slot, None, &slow), Ok(()));
+        assert!(times(Binding::Slot, Some(0), &slow).is_err());
+    }
+
+    #[test]
+    fn partials_for_another_value_do_not_add_up_to_the_slots() {
+        let released = |value| Observation::Released(Path::Tight, SLOT, Some(value));
+        let votes = [(0, 10, A), (1, 20, B), (2, 30, B), (3, 40, B)];
+        let mut notes: Vec<_> = (votes.into_iter())
+            .flat_map(|(party, at, value)| {
+                [note(party, at, voted(value)), note(party, at, released(value))]
+            })
+            .collect();
+        notes.push(note(1, 50, Observation::Finalized(SLOT, Some(B))));
+        // One that is skipped has no partials.
+        let skipped = |party| note(party, 60, Observation::Finalized(SLOT.next(), None));
+        notes.extend((0..4).map(skipped));
+        notes.push(note(0, 70, Observation::Started));
+        assert_eq!(times(Binding::Value, Some(0), &notes), Ok(()));
+        assert!(times(Binding::Slot, Some(0), &notes).is_err());
+    }
 
     #[test]
     fn an_execution_that_cannot_end_is_a_violation() {

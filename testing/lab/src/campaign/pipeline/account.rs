@@ -3,6 +3,7 @@
 //! | checked      | how                                                                                  |
 //! |--------------|---------------------------------------------------------------------------------------|
 //! | certificates | once signatures of a quorum on a state are out, its block's slot is final; it is ordered with no other block |
+//! | times        | a slot's value can be computed when the paper says ([`crate::global`])                  |
 //! | agreement    | one certified state for each block; one committed block and state for each height       |
 //! | votes        | only with the order vote, in its view, or behind the order; the same again after a crash |
 //! | commits      | in the order of heights, of what is ordered and certified at this party                 |
@@ -18,16 +19,23 @@ use prefinal_execution::{
 };
 use prefinal_sim::{Note, Seat};
 
+use super::super::hand::Hand;
+use super::super::ideal::Ideal;
 use super::event::{Kept, Observation};
 use super::ledger::{GENESIS, Proof};
 use crate::check::{Summary, Violation, check_accusations};
 use crate::finality::Finality;
+use crate::global::{Exceptions, Sign};
 use crate::legible::Act;
 
 /// What an execution is judged by.
 pub(super) struct Account<'a> {
     pub(super) stakes: Vec<u128>,
+    /// The keys of the slots' values.
+    pub(super) hand: &'a Hand<Ideal>,
     pub(super) faulty: &'a BTreeSet<Party>,
+    /// The parties that crashed on the way, and may be late.
+    pub(super) crashed: BTreeSet<Party>,
     /// Faulty parties that execute something else, and are honest otherwise.
     pub(super) divergent: &'a BTreeSet<Party>,
     /// Whose seat each seat is.
@@ -68,6 +76,7 @@ impl Account<'_> {
         })?;
         let finals = self.finals();
         self.check_certificates(&finals)?;
+        self.check_times()?;
         let mut chain = BTreeMap::new();
         let mut states = BTreeMap::new();
         for seat in self.seats() {
@@ -105,6 +114,21 @@ impl Account<'_> {
             _ => None,
         });
         finals.collect()
+    }
+
+    fn check_times(&self) -> Result<(), Violation> {
+        let exceptions = Exceptions { faulty: self.faulty.clone(), crashed: self.crashed.clone() };
+        let mut clock = self.hand.clock(self.stakes.clone(), exceptions);
+        for note in self.notes {
+            let sign = match &note.event {
+                Observation::Act(Act::Ballot(ballot)) => Sign::Ballot(ballot),
+                Observation::Released(path, slot) => Sign::Released(*path, *slot),
+                Observation::Finalized(slot, _) => Sign::Finalized(*slot),
+                _ => continue,
+            };
+            clock.take((self.parties)(note.seat), sign, note.left);
+        }
+        clock.close(None).map(drop).map_err(Violation::from)
     }
 
     /// Nothing is taken from a beacon: a certificate exists as soon as enough signatures have left.

@@ -81,6 +81,8 @@ pub(super) enum Observation {
     Signed(StateStatement),
     /// A certificate is assembled.
     Certified(StateStatement),
+    /// A partial of a slot's value has left.
+    Released(Path, Slot),
     /// A slot's value is known, by a path.
     Valued(Path),
     /// The state of the block of this slot is certified and durable.

@@ -38,7 +38,7 @@ use crate::seating::Seating;
 pub(in super::super) struct Guild {
     pub(super) setup: Setup,
     pub(super) identities: Vec<Identity>,
-    hand: Hand<Ideal>,
+    pub(super) hand: Hand<Ideal>,
     pub(super) electorate: Arc<Electorate<MinSig>>,
     origin: Origin,
 }
@@ -220,7 +220,12 @@ impl PipelineHost {
                 let act = Jolteon::sent(message, &self.blocks);
                 act.into_iter().for_each(|act| step.note(Observation::Act(act)));
             }
-            Post::Random(message) => self.random.see(from, message),
+            Post::Random(message) => {
+                self.random.see(from, message);
+                if let ::prefinal_beacon::Message::Partial { path, slot, .. } = message {
+                    step.note(Observation::Released(*path, *slot));
+                }
+            }
             Post::State(_) => {}
         }
     }

@@ -197,7 +197,9 @@ fn play_with(
     let host = stage.simulation.host();
     let account = Account {
         stakes: guild.stakes(),
+        hand: &guild.hand,
         faulty: stage.faulty(),
+        crashed: stage.simulation.crashed().map(|seat| host.seating.party(seat)).collect(),
         divergent: &divergent,
         parties: &|seat| host.seating.party(seat),
         notes: stage.simulation.notes(),
