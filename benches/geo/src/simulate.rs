@@ -124,9 +124,9 @@ pub(crate) fn thresholds(sheet: &mut Sheet, quick: bool) -> Outcome<()> {
     }
     let costs = Costs::measure().map_err(|why| why.to_string())?;
     let network = network(&plan, &["all"])?;
-    let order = Order { network, cores: cores(), seed: SEED, slots, costs, others: Vec::new() };
+    let order = Order { network, cores: cores(), seed: SEED, slots, costs };
     let rows = thresholds::weights::<Wvuf, Jolteon>(&plan, order).map_err(|why| why.to_string())?;
-    for line in rows {
+    for line in rows.into_iter().filter(|line| !line.profile.is_peer) {
         let case = match line.total() {
             None => line.profile.name.clone(),
             Some(weight) => format!("{}, weight {weight}", line.profile.name),

@@ -51,15 +51,19 @@ plt.savefig(OUT / "message_delays.png", dpi=110)
 
 # %% [markdown]
 # ## What total weight buys
-# More shares bring the fast path's threshold nearer to two thirds of the stake, and cost more to combine.
+# More shares bring the fast path's threshold nearer to two thirds of the stake, and cost more to combine. The crosses
+# are the paper's rounding with both of its thresholds.
 
 # %%
 frame = result.frame()
-fast = frame[frame["needs"].notna()]
+is_paper = frame["profile"] == "round to nearest, as the paper"
+fast = frame[frame["needs"].notna() & ~is_paper]
 _, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
 for combining, rows in fast.groupby("combining"):
     rows = rows.sort_values("total_weight")
     axes.plot(rows["total_weight"].astype(float), rows["mean_ms"], marker="o", label=f"combining {combining}")
+    theirs = frame[is_paper & (frame["combining"] == combining)]
+    axes.plot(theirs["total_weight"].astype(float), theirs["mean_ms"], "x", color=axes.lines[-1].get_color())
 axes.set_xscale("log", base=2)
 axes.set_xlabel("total weight")
 axes.set_ylabel("mean wait after finality, ms")

@@ -106,8 +106,8 @@ fn measure(order: &observe::Order) -> Result<(Vec<Delays>, Vec<Row>), Failure> {
     let costs = order.charge.costs()?;
     let costs = costs.ok_or_else(|| Failure::bad_input("costs: expected some"))?;
     let network = order.network(plan.parties())?;
-    let (cores, seed, slots, others) = (order.cores, order.seed, order.slots, Vec::new());
-    let second = thresholds::Order { network, cores, seed, slots, costs, others };
+    let (cores, seed, slots) = (order.cores, order.seed, order.slots);
+    let second = thresholds::Order { network, cores, seed, slots, costs };
     types!(order.scheme, order.engine, S, E => Ok((
         thresholds::delays::<S, E>(&plan, order.fast, order.seed)?,
         thresholds::weights::<S, E>(&plan, second)?,

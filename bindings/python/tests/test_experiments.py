@@ -334,6 +334,7 @@ def test_tight_thresholds_wait_least_and_more_weight_waits_less(costs: str) -> N
     free = waits[waits["combining"] == "free"].set_index("profile")["mean_ms"]
     assert free["tight, in exact stake"] == 0
     assert free["budget 4096"] <= free["asked for"] < free["slow path alone"]
+    assert free["asked for"] <= free["round to nearest, as the paper"] < free["slow path alone"]
     behind = waits[waits["combining"] == "behind"].set_index("profile")["mean_ms"]
     assert behind["asked for"] > free["asked for"], "combining takes time"
     needs = [one for one in result.waits["needs"] if one is not None]

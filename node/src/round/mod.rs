@@ -3,12 +3,10 @@
 //! | module      | what                                                                     |
 //! |-------------|--------------------------------------------------------------------------|
 //! | `report`    | one table's rounding for people and as JSON                              |
-//! | `elsewhere` | what the algorithms of other chains give for the slow pair               |
 //! | `plot`      | total weight against the stake that the fast path needs                  |
 //!
 //! The search, and the independent check of its result, are in `prefinal_weighted_rounding`.
 
-mod elsewhere;
 mod plot;
 mod report;
 
@@ -18,9 +16,8 @@ use clap::Args;
 use prefinal_weighted_rounding::{Objective, Pair, Profile, Ratio, Rounding, Weight};
 
 use crate::output::Sink;
-use elsewhere::Method;
-pub(crate) use elsewhere::nearest;
 use prefinal_lab::Failure;
+use prefinal_lab::methods::Method;
 use prefinal_lab::stakes::StakeTable;
 pub use report::guarantees;
 pub(crate) use report::parts_of;

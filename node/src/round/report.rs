@@ -6,9 +6,9 @@ use comfy_table::Table;
 use prefinal_weighted_rounding::{Bound, Guarantee, Ratio, Rounding, Stake, Weight};
 use serde::Serialize;
 
-use super::elsewhere::{Method, Outcome};
 use crate::committee::autocrat;
 use crate::table::table;
+use prefinal_lab::methods::{Method, Outcome};
 use prefinal_lab::stakes::StakeTable;
 
 /// One table's rounding.

@@ -5,15 +5,13 @@ use std::path::Path as File;
 
 use prefinal_lab::Failure;
 use prefinal_lab::committee::Subject;
-use prefinal_lab::thresholds::{self, Delays, Order, Profile, Row};
+use prefinal_lab::thresholds::{self, Delays, Order, Row};
 use prefinal_lab::waits::{Waits, milliseconds};
-use prefinal_validator::setup::Plan;
-use prefinal_weighted_rounding::{Pair, Ratio, Separation};
 
 use super::{Options, costs};
 use crate::changes::Changes;
 use crate::output::Sink;
-use crate::round::{self, parts_of};
+use crate::round::parts_of;
 use crate::table;
 use crate::waits;
 use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
@@ -24,35 +22,14 @@ const MEASURES: [&str; 5] = ["mean", "p50", "p90", "p99", "longest"];
 /// Measures message delays, then waits over the geography, and shows and writes both.
 pub(super) fn run<S: Priced, E: Subject>(options: &Options) -> Result<(), Failure> {
     let (plan, _, placement) = options.gather(&Changes::default())?;
-    let others = paper(&plan, &options.weighing.slow()?)?;
     let (costs, seed) = (costs(options)?, options.committee.seed);
     show_delays(&thresholds::delays::<S, E>(&plan, options.committee.fast, seed)?, &options.out)?;
     let network = options.network(placement);
     let (cores, slots) = (options.cores(), options.slots);
-    let order = Order { network, cores, seed, slots, costs, others };
+    let order = Order { network, cores, seed, slots, costs };
     let rows = thresholds::weights::<S, E>(&plan, order)?;
     show(&rows);
     write(&options.out, &rows)
-}
-
-/// The paper's rounding: to the nearest, with a threshold for each path by one additive bound. Its guarantee is the
-/// least stake from which every set reaches the threshold, exactly.
-fn paper(plan: &Plan, slow: &Pair) -> Result<Vec<Profile>, Failure> {
-    let Some(theirs) = round::nearest(&plan.stakes, slow, Ratio::TWO_THIRDS) else {
-        return Ok(Vec::new());
-    };
-    let separation = Separation::new(&plan.stakes, &theirs.weights).map_err(Failure::bad_input)?;
-    let total = plan.stakes.iter().map(|stake| stake.get()).sum();
-    let needs = separation.least_sufficient(theirs.fast);
-    let needs = needs.map(|stake| Ratio::new(stake.get(), total)).transpose();
-    Ok(vec![Profile {
-        name: "round to nearest, as the paper".to_owned(),
-        weights: theirs.weights.iter().map(|weight| weight.get().into()).collect(),
-        slow: Some(theirs.slow.get().into()),
-        fast: Some(theirs.fast.get().into()),
-        needs: needs.map_err(Failure::bad_input)?,
-        is_peer: true,
-    }])
 }
 
 fn show_delays(delays: &[Delays], folder: &File) -> Result<(), Failure> {

@@ -23,7 +23,7 @@
 //! | `seen`         | the notes of a run                                                        |
 //! | [`waits`]      | how long parties waited for values; [`timeline`]: what happened to each slot |
 //! | `prices`       | the price of each piece of work; [`costs`]: primitives, measured          |
-//! | [`stakes`]     | stake tables from files; [`weighing`]: committees with other weights than usual |
+//! | [`stakes`]     | stake tables from files; [`weighing`]: committees with other weights than usual; [`methods`]: rounding as other chains have it |
 //!
 //! Engine, key generation, beacon and cryptography are the real ones. The network is that of [`prefinal_sim`],
 //! and cryptography costs what was measured at the start. Nothing here prints or writes.
@@ -48,6 +48,7 @@ pub mod lives;
 pub mod load;
 pub mod machine;
 mod memo;
+pub mod methods;
 pub mod observe;
 mod place;
 pub mod priced;

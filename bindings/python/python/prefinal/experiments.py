@@ -79,8 +79,8 @@ def thresholds(
 
     Message delays are counted among the 16 first parties; waits are those of all, over the geography. The
     engine runs once, and the waits with other weights follow from when partials arrived. ``costs`` are measured
-    here and now, or the text of ``measure_costs``; everything else is as for ``simulate``. Ctrl-C
-    ends the call.
+    here and now, or the text of ``measure_costs``; everything else is as for ``simulate``. One profile is
+    the rounding of the paper with both of its thresholds. Ctrl-C ends the call.
 
     Raises ``ArgumentError`` for what makes no sense, ``RuntimeError`` if parties disagree.
     """

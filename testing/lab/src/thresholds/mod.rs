@@ -32,7 +32,7 @@ use prefinal_sim::{Network, Seat};
 use prefinal_validator::Message;
 use prefinal_validator::setup::{Algorithm, Plan};
 use prefinal_weighted_rounding::{
-    Guarantee, Objective, Profile as Pairs, Ratio, Rounding, Stake, Weight,
+    Guarantee, Objective, Pair, Profile as Pairs, Ratio, Rounding, Separation, Stake, Weight,
 };
 
 pub use self::profile::Profile;
@@ -42,6 +42,7 @@ use crate::committee::{Ground, Prices, Subject};
 use crate::costs::Costs;
 use crate::failure::Failure;
 use crate::latency::Experiment;
+use crate::methods;
 use crate::waits::Waits;
 
 /// Total weights that are tried above the least, each about half an octave above the one before.
@@ -66,8 +67,6 @@ pub struct Order {
     pub slots: u64,
     /// The costs of the primitives.
     pub costs: Costs,
-    /// Weights and thresholds of other methods, for comparison.
-    pub others: Vec<Profile>,
 }
 
 /// How long parties wait for values with one kind of thresholds, in message delays.
@@ -130,7 +129,7 @@ pub fn weights<S: Priced, E: Subject>(plan: &Plan, order: Order) -> Result<Vec<R
         slots: order.slots,
     };
     let trace = Trace::record::<S, E>(&experiment)?;
-    let all = profiles(plan)?.into_iter().chain(order.others);
+    let all = profiles(plan)?.into_iter();
     Ok(all.map(|profile| Row::new(profile, &trace, machine)).collect())
 }
 
@@ -180,7 +179,7 @@ fn wait_in_delays<S: Priced, E: Subject>(
     Ok(mean.as_secs_f64() / DELAY.as_secs_f64())
 }
 
-/// The slow path alone, the profile that was asked for, those of the budgets, exact stake.
+/// The slow path alone, the profile that was asked for, those of the budgets, exact stake, the paper's rounding.
 fn profiles(plan: &Plan) -> Result<Vec<Profile>, Failure> {
     let standard = plan.rounding.as_ref().ok_or_else(|| Failure::bad_input("no rounding"))?;
     let asked = of_rounding("asked for", standard);
@@ -205,7 +204,28 @@ fn profiles(plan: &Plan) -> Result<Vec<Profile>, Failure> {
         needs: None,
         is_peer: false,
     });
+    if let Some(slow) = standard.slow() {
+        profiles.extend(of_paper(&plan.stakes, slow.pair())?);
+    }
     Ok(profiles)
+}
+
+/// The paper's rounding: to the nearest, with a threshold for each path by one additive bound. Its guarantee is the
+/// least stake from which every set reaches the threshold, exactly.
+fn of_paper(stakes: &[Stake], slow: &Pair) -> Result<Option<Profile>, Failure> {
+    let Some(theirs) = methods::nearest(stakes, slow, Ratio::TWO_THIRDS) else { return Ok(None) };
+    let separation = Separation::new(stakes, &theirs.weights).map_err(Failure::bad_input)?;
+    let total = stakes.iter().map(|stake| stake.get()).sum();
+    let needs = separation.least_sufficient(theirs.fast);
+    let needs = needs.map(|stake| Ratio::new(stake.get(), total)).transpose();
+    Ok(Some(Profile {
+        name: "round to nearest, as the paper".to_owned(),
+        weights: theirs.weights.iter().map(|weight| weight.get().into()).collect(),
+        slow: Some(theirs.slow.get().into()),
+        fast: Some(theirs.fast.get().into()),
+        needs: needs.map_err(Failure::bad_input)?,
+        is_peer: true,
+    }))
 }
 
 fn of_rounding(name: &str, rounding: &Rounding) -> Profile {

@@ -1,4 +1,4 @@
-//! What the rounding algorithms in use elsewhere give for one pair of ratios.
+//! What the rounding methods of other chains give for one pair of ratios.
 //!
 //! Written from their public descriptions, in integers, for comparison only; what they return goes
 //! through our verifier like any vector, for each trusts another bound or convention.
@@ -24,16 +24,22 @@ const MAX_PARTIES: usize = 5000;
 
 /// A method, by what it is known as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
+pub enum Method {
+    /// Round to the nearest, with an additive bound on the errors.
     Nearest,
+    /// `⌊s·x + c⌋` with one `c`, checked by an exact knapsack.
     Swiper,
+    /// One divisor, with a bound on the remainders.
     Floor,
 }
 
 impl Method {
-    pub(super) const ALL: [Self; 3] = [Self::Nearest, Self::Swiper, Self::Floor];
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 3] = [Self::Nearest, Self::Swiper, Self::Floor];
 
-    pub(super) const fn name(self) -> &'static str {
+    /// The method and who uses it, for tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Nearest => "round to nearest (Aptos)",
             Self::Swiper => "Swiper",
@@ -43,7 +49,8 @@ impl Method {
 
     /// Its weights and threshold; `None` if a number leaves 128 bits, the method finds nothing or
     /// would take minutes.
-    pub(super) fn round(self, stakes: &[Stake], pair: &Pair) -> Option<Outcome> {
+    #[must_use]
+    pub fn round(self, stakes: &[Stake], pair: &Pair) -> Option<Outcome> {
         if self != Self::Nearest && stakes.len() > MAX_PARTIES {
             return None;
         }
@@ -81,14 +88,20 @@ pub(crate) fn nearest(stakes: &[Stake], slow: &Pair, early: Ratio) -> Option<Nea
 }
 
 /// What a method returned, and why it is wrong if it is.
-pub(super) struct Outcome {
-    pub(super) weights: Vec<Weight>,
-    pub(super) threshold: Weight,
-    pub(super) refuted: Option<String>,
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// One weight for each party, in the order of the stakes.
+    pub weights: Vec<Weight>,
+    /// The threshold that goes with them.
+    pub threshold: Weight,
+    /// What our verifier says of both, if it refutes them.
+    pub refuted: Option<String>,
 }
 
 impl Outcome {
-    pub(super) fn total(&self) -> u64 {
+    /// The sum of all weights.
+    #[must_use]
+    pub fn total(&self) -> u64 {
         self.weights.iter().map(|weight| u64::from(weight.get())).sum()
     }
 }
@@ -134,7 +147,7 @@ impl Task {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prefinal_lab::stakes::StakeTable;
+    use crate::stakes::StakeTable;
     use std::path::Path;
 
     const TABLES: [&str; 10] = [
@@ -152,7 +165,7 @@ mod tests {
 
     /// Totals, and the tables on which the verifier refutes the method's threshold.
     fn round_all(method: Method) -> (Vec<u64>, Vec<&'static str>) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/stakes");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/stakes");
         let (mut totals, mut refuted) = (Vec::new(), Vec::new());
         for name in TABLES {
             let table = StakeTable::read(&folder.join(name).with_extension("csv")).unwrap();
@@ -190,7 +203,7 @@ mod tests {
 
     #[test]
     fn large_tables_give_what_the_originals_give() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/stakes");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/stakes");
         for (name, method, total) in [
             ("solana_epoch_860", Method::Nearest, 1273),
             ("solana_epoch_860", Method::Swiper, 1306),
