@@ -300,9 +300,8 @@ mod tests {
             .collect();
         notes.push(note(1, 50, Observation::Finalized(SLOT, Some(B))));
         // One that is skipped has no partials.
-        let skipped = |party| note(party, 60, Observation::Finalized(SLOT.next(), None));
-        notes.extend((0..4).map(skipped));
-        notes.push(note(0, 70, Observation::Started));
+        let skipped = |(party, at)| note(party, at, Observation::Finalized(SLOT.next(), None));
+        notes.extend((0..).zip([60, 70, 80, 90]).map(skipped));
         assert_eq!(times(Binding::Value, Some(0), &notes), Ok(()));
         assert!(times(Binding::Slot, Some(0), &notes).is_err());
     }
