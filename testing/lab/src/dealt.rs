@@ -34,7 +34,6 @@ use prefinal_sim::{Host, Network, Seat, Simulation, Step, Stop};
 use crate::campaign::hand::Hand;
 use crate::campaign::ideal::Ideal;
 use crate::campaign::member::{Effect, Input, Member, PastLife, Post, Record, Terms};
-use crate::campaign::permissive::FIRST;
 use crate::committee::{Prices, Subject};
 use crate::failure::Failure;
 use crate::global::{Exceptions, GlobalClock, Sign};
@@ -113,9 +112,7 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
         let (hand, mode) = self.usual(algorithm);
         let host = self.host::<E>(hand, mode, world.prices)?;
         let seats = host.seating.count();
-        let mut clock = GlobalClock::new(&host.setup, Exceptions::default());
-        let parties = (0..seats).map(Party::new);
-        parties.for_each(|party| clock.take(party, Sign::Ready(FIRST), Instant::START));
+        let mut clock = GlobalClock::new(&host.setup, Exceptions::default()).keyed();
         let mut around = prefinal_sim::Setup::new(seats, world.seed, world.network.clone());
         around.cores = world.cores;
         let mut simulation = Simulation::new(host, around).map_err(Failure::bad_input)?;

@@ -372,23 +372,22 @@ impl GlobalClock {
         }
     }
 
-    /// A committee without another behind it, whose parties have their keys from the beginning. Partials leave early
-    /// from the slot with the number `fast_after` on.
-    pub(crate) fn keyed(
+    /// A committee without another behind it, whose partials leave early from this slot on.
+    pub(crate) fn alone(
         stakes: Vec<u128>,
         shares: Shares,
-        fast_after: u64,
+        fast_from: Slot,
         exceptions: Exceptions,
     ) -> Self {
-        let committee = Committee::new(stakes, shares);
-        Self {
-            ready: vec![true; committee.stakes.len()],
-            first: Some(Slot::new(1)),
-            base: Some(0),
-            fast_after,
-            is_last: true,
-            ..Self::of(committee, exceptions)
-        }
+        let fast_after = fast_from.get().saturating_sub(1);
+        Self { fast_after, is_last: true, ..Self::of(Committee::new(stakes, shares), exceptions) }
+    }
+
+    /// The parties have their keys from the beginning.
+    pub(crate) fn keyed(mut self) -> Self {
+        self.ready.fill(true);
+        (self.first, self.base) = (Some(Slot::new(1)), Some(0));
+        self
     }
 
     fn of(committee: Committee, exceptions: Exceptions) -> Self {

@@ -7,7 +7,6 @@ use ::prefinal_beacon::{Path, Paths, Scheme, Sharing, Slot};
 use prefinal_crypto_core::access::Party;
 
 use super::board::Board;
-use super::forge::Forge;
 use crate::committee::Subject;
 use crate::failure::Failure;
 use crate::global::{Exceptions, GlobalClock, Shares};
@@ -21,7 +20,7 @@ pub(crate) struct Hand<S: Scheme> {
     pub(crate) paths: Box<dyn Fn(Party) -> Option<Paths<S>> + Send + Sync>,
 }
 
-impl<S: Forge> Hand<S> {
+impl<S: Scheme> Hand<S> {
     /// What takes note of global times, where these are the keys of parties with these stakes.
     pub(super) fn clock(&self, stakes: Vec<u128>, exceptions: Exceptions) -> GlobalClock {
         let is_tight = self.committees.contains_key(&Path::Tight);
@@ -34,11 +33,11 @@ impl<S: Forge> Hand<S> {
             early: self.committees.get(&Path::Fast).map(S::threshold),
             is_tight,
         };
-        let fast_after = match (self.paths)(Party::new(0)) {
-            Some(Paths::FastAndSlow { fast_from, .. }) => fast_from.get(),
-            _ => 0,
+        let fast_from = match (self.paths)(Party::new(0)) {
+            Some(Paths::FastAndSlow { fast_from, .. }) => fast_from,
+            _ => Slot::new(0),
         };
-        GlobalClock::keyed(stakes, shares, fast_after, exceptions)
+        GlobalClock::alone(stakes, shares, fast_from, exceptions).keyed()
     }
 }
 
@@ -100,6 +99,7 @@ mod tests {
     use prefinal_weighted_rounding::{Ratio, Stake};
 
     use super::super::board::Layout;
+    use super::super::forge::Forge;
     use super::*;
     use crate::known::CheckedPartials;
 

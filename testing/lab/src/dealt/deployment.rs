@@ -30,7 +30,7 @@ use crate::campaign::ideal::Ideal;
 use crate::campaign::permissive::FIRST;
 use crate::committee::Subject;
 use crate::failure::Failure;
-use crate::global::{Exceptions, GlobalClock, Sign, SlotTimes};
+use crate::global::{Exceptions, GlobalClock, SlotTimes};
 use crate::priced::Priced;
 use crate::waits::{Wait, Waits};
 use prefinal_validator::setup::Plan;
@@ -113,7 +113,8 @@ pub fn run<S: Priced, E: Subject>(
     let crashed = incidents.pauses.iter().map(|pause| pause.party).collect();
     let exceptions = Exceptions { crashed, ..Exceptions::default() };
     let seats = host.seating.count();
-    let mut log = Log::new(GlobalClock::new(&host.setup, exceptions), &incidents, fast_from, seats);
+    let clock = GlobalClock::new(&host.setup, exceptions).keyed();
+    let mut log = Log::new(clock, &incidents, fast_from, seats);
     let mut around = prefinal_sim::Setup::new(seats, world.seed, world.network.clone());
     around.cores = world.cores;
     let mut simulation = Simulation::new(host, around).map_err(Failure::bad_input)?;
@@ -170,9 +171,7 @@ impl Tally {
 }
 
 impl Log {
-    fn new(mut clock: GlobalClock, incidents: &Incidents, fast_from: Slot, seats: u32) -> Self {
-        let parties = (0..seats).map(Party::new);
-        parties.for_each(|party| clock.take(party, Sign::Ready(FIRST), Instant::START));
+    fn new(clock: GlobalClock, incidents: &Incidents, fast_from: Slot, seats: u32) -> Self {
         let mut returns: BTreeMap<Party, Vec<Instant>> = BTreeMap::new();
         for pause in &incidents.pauses {
             returns.entry(pause.party).or_default().push(pause.until);
@@ -356,7 +355,7 @@ mod tests {
 
     fn log(fast_from: Slot) -> Log {
         let (setup, _) = setup::found(&plan(), 1).unwrap();
-        Log::new(GlobalClock::new(&setup, Exceptions::default()), &ended(), fast_from, 7)
+        Log::new(GlobalClock::new(&setup, Exceptions::default()).keyed(), &ended(), fast_from, 7)
     }
 
     fn revealed(slot: Slot) -> Fact {

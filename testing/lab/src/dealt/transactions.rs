@@ -28,6 +28,7 @@ use crate::campaign::ideal::Ideal;
 use crate::campaign::member::Input;
 use crate::committee::Subject;
 use crate::failure::Failure;
+use crate::global::{Exceptions, GlobalClock};
 use crate::priced::Priced;
 use crate::waits::Waits;
 use prefinal_validator::setup::{Algorithm, Plan};
@@ -94,7 +95,7 @@ impl<S: Priced> Experiment<S> {
     /// Lets so many transactions come, and counts what can be executed.
     ///
     /// # Errors
-    /// If a party accuses another one, or nobody submits.
+    /// If a party accuses another one, if a slot's global times are not what the paper says, or if nobody submits.
     pub fn run<E: Subject>(&self, beside: Beside, demand: Demand) -> Result<Point, Failure> {
         let (hand, mode) = self.committee.usual(match beside {
             Beside::BothPaths => Algorithm::Fast,
@@ -103,6 +104,7 @@ impl<S: Priced> Experiment<S> {
         let mode = Mode { is_alone: beside == Beside::Nothing, ..mode };
         let host = self.committee.host::<E>(hand, mode, self.world.prices)?;
         let seats = host.seating.count();
+        let mut clock = GlobalClock::new(&host.setup, Exceptions::default()).keyed();
         let mut around =
             prefinal_sim::Setup::new(seats, self.world.seed, self.world.network.clone());
         around.cores = self.world.cores;
@@ -120,10 +122,15 @@ impl<S: Priced> Experiment<S> {
             // Nobody ends the run before.
             simulation.run_watching(until, |_| ControlFlow::Continue(()));
             for note in simulation.take_notes() {
-                account.take(Party::new(note.seat.get()), note.event, note.at)?;
+                let party = Party::new(note.seat.get());
+                if let Some(sign) = note.event.sign().filter(|_| beside != Beside::Nothing) {
+                    clock.take(party, sign, note.left);
+                }
+                account.take(party, note.event, note.at)?;
             }
             now = until;
         }
+        clock.close(None)?;
         Ok(account.close())
     }
 }
