@@ -79,8 +79,10 @@ fn last_has(net: &Net, number: u64) -> bool {
 #[test]
 fn behind_an_adopted_stage_a_party_takes_part_again() {
     let mut net = back(40);
+    net.give(AWAY, Input::Idle);
     net.wait(SECOND * 2);
-    (41..43).for_each(|stage| order(&mut net, stage));
+    assert_eq!(net.blocks[&party(0)].len(), 41, "it has begun one stage");
+    (41..43).for_each(|number| order(&mut net, number));
     assert!(last_has(&net, 42));
     assert!(net.prefinalized[&party(AWAY)].iter().any(|(stage, _)| *stage == slot(42)));
     assert!(net.faults.is_empty(), "{:?}", net.faults);
