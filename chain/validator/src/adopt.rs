@@ -34,7 +34,8 @@
 //! The store has those transactions that are executed. An engine may order others a second time; nobody reads them.
 //!
 //! **Where it is refused.** Blocks that decide on committees or make keys must be read, all of them. So the chain's
-//! committee has to stay, the scheme's parties have to count from the start, and the party must have its keys.
+//! committee has to stay, and the party must have its keys. Where parties count by keys that they publish, it must have
+//! on record that all have done so ([`participant::Record::KeysComplete`]).
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -76,7 +77,7 @@ pub fn adopted<S: KeyedScheme, E: Engine>(
     blocks: &impl StoredBlocks,
 ) -> Vec<ExecutedRecord<E>> {
     let (epoch, slot) = (setup.context.epoch, committed.slot);
-    if committed.height == Height::GENESIS || !is_possible::<S, E>(setup) {
+    if committed.height == Height::GENESIS || !is_possible::<E>(setup) {
         return Vec::new();
     }
     let passed_over = |channel| {
@@ -96,7 +97,8 @@ pub fn adopted<S: KeyedScheme, E: Engine>(
     let is_there = ordered.is_some_and(|ordered| ordered >= slot);
     let mut added: Vec<_> = passed_over(CERTIFICATES).into_iter().collect();
     // A beacon begins when the party has its keys.
-    let has_keys = records.iter().any(|record| of_beacon(record, DEALT, epoch).is_some());
+    let has_keys = records.iter().any(|record| of_beacon(record, DEALT, epoch).is_some())
+        && (S::keys_bytes(1, 1).is_none() || has_all_published(records, epoch));
     if is_there || !has_keys {
         return added;
     }
@@ -141,6 +143,14 @@ fn shown<E: Engine>(
     (unread.get() == 0).then_some(records)
 }
 
+/// Whether no later block can have a key of the epoch that counts.
+fn has_all_published<R, A>(records: &[Record<R, A>], during: EpochId) -> bool {
+    records.iter().any(|record| match record {
+        Record::Participant(participant::Record::KeysComplete(epoch)) => *epoch == during,
+        _ => false,
+    })
+}
+
 /// What this record says of a channel's beacon in an epoch, if it is about that.
 fn of_beacon<R, A>(record: &Record<R, A>, of: Channel, during: EpochId) -> Option<&BeaconRecord> {
     match record {
@@ -163,6 +173,6 @@ const fn handed_over(record: &BeaconRecord) -> Option<Slot> {
 
 /// Whether parties of a chain that begins with this set-up may pass over blocks at all.
 #[must_use]
-pub fn is_possible<S: KeyedScheme, E: Engine>(setup: &Setup) -> bool {
-    E::RECALLS.is_some() && setup.succession.is_none() && S::keys_bytes(1, 1).is_none()
+pub fn is_possible<E: Engine>(setup: &Setup) -> bool {
+    E::RECALLS.is_some() && setup.succession.is_none()
 }

@@ -393,7 +393,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         party: Party,
         line: Line,
     ) -> Option<BoxFuture<'static, ()>> {
-        if !adopt::is_possible::<S, E>(&self.setup) {
+        if !adopt::is_possible::<E>(&self.setup) {
             return None;
         }
         let (setup, store) = (Arc::clone(&self.setup), Arc::clone(self.store(party)?));
