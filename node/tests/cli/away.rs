@@ -39,7 +39,8 @@ impl Devnet {
         killed_at(self.run(&["--slots", "500"]), "block ");
         let last = (self.parties - 1).to_string();
         let away = whole(self.run(&["--slots", slots, "--away", &last]));
-        let blocks = number_before(&away, &format!(" blocks leave the same states at {last} parties"));
+        let blocks =
+            number_before(&away, &format!(" blocks leave the same states at {last} parties"));
         assert!(blocks > 64, "{away}");
     }
 

@@ -119,8 +119,10 @@ fn behind_an_adopted_stage_no_vote_is_taken_back() {
     for (stages, is_far) in [(3, false), (40, true)] {
         let mut net = back(stages);
         let first = id_of(2, 0, &batch(&2_u64.to_be_bytes()));
-        let is_kept = |kept: &Record, id| matches!(kept, Record::Said { stage, steps } if *stage == slot(2)
-            && steps.iter().any(|step| matches!(step, Step::Echo(all) if all.contains(&(party(0), id)))));
+        let is_kept = |kept: &Record, id| {
+            matches!(kept, Record::Said { stage, steps } if *stage == slot(2)
+            && steps.iter().any(|step| matches!(step, Step::Echo(all) if all.contains(&(party(0), id)))))
+        };
         let echoed = |net: &Net, id| net.records[&party(AWAY)].iter().any(|one| is_kept(one, id));
         assert!(echoed(&net, first));
         let other = batch(b"other");
@@ -152,7 +154,9 @@ fn a_transaction_is_remembered_where_others_ordered_it_last() {
     order(&mut net, 1);
     let last = RETAINED + 2;
     let shown = shown(&net, last);
-    assert!(shown.last().unwrap().block.transactions.iter().any(|one| **one == 1_u64.to_be_bytes()));
+    assert!(
+        shown.last().unwrap().block.transactions.iter().any(|one| **one == 1_u64.to_be_bytes())
+    );
     adopt(&mut net, shown);
     net.wait(SECOND * 2);
     repeat(&mut net, 1);

@@ -159,11 +159,7 @@ impl Watch {
     }
 
     /// The blocks in these slots. The party goes on behind the last of them.
-    pub(crate) fn adopted(
-        &mut self,
-        party: Party,
-        slots: RangeInclusive<Slot>,
-    ) -> Vec<FinalBlock> {
+    pub(crate) fn adopted(&mut self, party: Party, slots: RangeInclusive<Slot>) -> Vec<FinalBlock> {
         let diary = self.diary(party);
         diary.ever = diary.ever.max(Some(*slots.end()));
         let slots = self.chain.range(slots);

@@ -67,10 +67,10 @@ fn heights_behind_the_adopted_one_are_fetched_and_reported_and_none_before() {
 fn what_it_released_before_it_was_away_is_reported() {
     let net = back(FAR - 8);
     let own = config(&STAKES, ME);
-    let members = own.members.iter().map(|member| prefinal_engine::Member {
-        key: member.key,
-        stake: Stake::new(1),
-    });
+    let members = own
+        .members
+        .iter()
+        .map(|member| prefinal_engine::Member { key: member.key, stake: Stake::new(1) });
     let config = prefinal_engine::Config {
         context: own.context,
         me: own.me,
@@ -79,8 +79,7 @@ fn what_it_released_before_it_was_away_is_reported() {
         pace: own.pace,
         max_block_bytes: own.max_block_bytes,
     };
-    let (_, past) =
-        <Malachite as Launch>::start(config, secret(ME), net.logs[2].clone()).unwrap();
+    let (_, past) = <Malachite as Launch>::start(config, secret(ME), net.logs[2].clone()).unwrap();
     let slots: Vec<u64> = past.released.iter().map(|(slot, _)| slot.get()).collect();
     assert_eq!(slots, [1, 2, 3]);
 }
