@@ -33,6 +33,12 @@
 //!
 //! The store has those transactions that are executed. An engine may order others a second time; nobody reads them.
 //!
+//! **What engines still do by themselves**: all of them fetch what was decided a short while ago. It is how a party comes
+//! from the last block of its store to the tip, how one that missed less comes back, and the only way on a chain that
+//! executes nothing, while committees change, and on Trantor. Checkpoints and state transfer of Trantor's `Replica`
+//! are for chains whose state is Trantor's application, without certificates of states by this crate. So nothing of that
+//! is given up.
+//!
 //! **Where it is refused.** Blocks that decide on committees or make keys must be read, all of them. So the chain's
 //! committee has to stay, and the party must have its keys. Where parties count by keys that they publish, it must have
 //! on record that all have done so ([`participant::Record::KeysComplete`]).
@@ -112,7 +118,7 @@ pub fn adopted<S: KeyedScheme, E: Engine>(
 }
 
 /// The engine's records behind the last committed block; `None` if it cannot be shown all that it has to recall: of the
-/// last slots, those behind the last one that was ordered here.
+/// last slots, at least those behind the last one that was ordered here.
 fn shown<E: Engine>(
     committed: Header,
     ordered: Option<Slot>,
@@ -129,7 +135,6 @@ fn shown<E: Engine>(
         let header = blocks.header(height).filter(|_| height > Height::GENESIS)?;
         headers.push(header);
     }
-    headers.retain(|header| header.slot > known);
     let unread = Cell::new(headers.len());
     let block_of = |header: &Header| {
         let executed = blocks.transactions(header.height)?;

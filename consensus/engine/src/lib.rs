@@ -159,8 +159,9 @@ pub trait Engine: Sized + Send + 'static {
     }
 
     /// The records with which the engine of a party that was away goes on behind the last of these blocks, which are
-    /// final as others have shown: all blocks of the last [`RECALLS`](Self::RECALLS) slots, oldest first. Behind the
-    /// engine's own records they move on what is final, and leave every promise as it is.
+    /// final as others have shown: oldest first, all blocks of the last [`RECALLS`](Self::RECALLS) slots that the engine
+    /// has not reported itself. Behind the engine's own records they move on what is final, and leave every promise as
+    /// it is.
     ///
     /// Of the transactions only those are there that the chain executes. A block may later repeat another one that
     /// peers leave out, and nobody minds.
