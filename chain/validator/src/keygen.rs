@@ -34,7 +34,6 @@ use prefinal_pvss_dkg::protocol::{
     self, Collect, Input, Keys, Place, Position, Record, Refusal, Role,
 };
 use prefinal_weighted_rounding::Stake;
-use sha2::{Digest, Sha256};
 
 use crate::scheme::{
     Admissions, AdmittedKeys, CommitteeKey, Key, KeyedScheme, PartyKeys, PerPath, PreviousKey, Sum,
@@ -471,7 +470,7 @@ impl<S: KeyedScheme> Keygen<S> {
         let party = SignedKeys::claimed_party(transaction);
         let entered = self.complete.as_ref().map(|complete| &complete.entered);
         let known = entered.and_then(|entered| entered.get(&party?));
-        known.is_some_and(|known| *known == digest(transaction))
+        known.is_some_and(|known| *known == transaction::digest(transaction))
     }
 
     /// Whether these keys were ordered already, and count or may still count.
@@ -532,7 +531,7 @@ impl<S: KeyedScheme> Keygen<S> {
             let Some(complete) = &mut self.complete else { return };
             let entered = result.and_then(|keys| {
                 complete.enter(round(position), &keys)?;
-                complete.entered.insert(keys.party, digest(&transaction));
+                complete.entered.insert(keys.party, transaction::digest(&transaction));
                 Ok(keys)
             });
             match entered {
@@ -588,10 +587,6 @@ fn of_dealer<S: KeyedScheme>(
         }
         (job, _) => Job::Dealings(job),
     }
-}
-
-fn digest(transaction: &[u8]) -> [u8; 32] {
-    Sha256::digest(transaction).into()
 }
 
 /// The round in which a position was ordered.
