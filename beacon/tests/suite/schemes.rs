@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use prefinal_beacon::{
     Beacon, Binding, Bls, Config, ConfigError, Fault, Message, Path, Paths, Sharing,
 };
-use prefinal_beacon::{Effect, Function, Output, Scheme, ShapeError, Work, Wvuf};
+use prefinal_beacon::{Effect, Function, Output, Record, Scheme, ShapeError, Work, Wvuf};
 use prefinal_crypto_core::access::{Access, Threshold};
 use prefinal_crypto_core::curve::{G1Projective, Scalar};
 use prefinal_crypto_core::drand::{self, ChainInfo, Round, RoundNumber, Schedule};
@@ -81,6 +81,23 @@ fn the_slot_that_is_round_1_is_the_integrators_choice() {
     let world = World::<Wvuf>::four(712);
     let other = Config { binding, first: slot(9), ..world.config(A, &SLOW) };
     assert_eq!(Beacon::new(other, &[]).map(drop).unwrap_err(), ConfigError::NoRounds);
+}
+
+/// It has no output of rounds 2 to 12, and the next one is round 13 for it as for all.
+#[test]
+fn who_passed_over_slots_counts_rounds_as_all_do() {
+    let world = World::<Bls>::four(714);
+    let config = world.config(A, &SLOW);
+    let config = Config { binding: Binding::Rounds { first: slot(9) }, first: slot(9), ..config };
+    let (first, last) = (slot(10), slot(20));
+    let records = [Record::Revealed { slot: slot(9) }, Record::PassedOver { first, last }];
+    let mut beacon = Beacon::new(Config { life: LIFE, ..config }, &records).unwrap();
+    step(&mut beacon, ms(0), finalized(21, Some(V)));
+    let partial = world.partial(B, Path::Slow, slot(13), None);
+    let message = Message::Partial { path: Path::Slow, slot: slot(21), value: None, partial };
+    let reveal = reveals(&step(&mut beacon, ms(0), received(B, message))).remove(0);
+    assert_eq!((reveal.slot, reveal.round), (slot(21), RoundNumber::new(13)));
+    assert_eq!(reveal.output, world.output(slot(13), None));
 }
 
 /// A pool keeps verdicts by what they depend on, and a round is part of it.

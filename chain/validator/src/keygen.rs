@@ -34,7 +34,6 @@ use prefinal_pvss_dkg::protocol::{
     self, Collect, Input, Keys, Place, Position, Record, Refusal, Role,
 };
 use prefinal_weighted_rounding::Stake;
-use sha2::{Digest, Sha256};
 
 use crate::scheme::{
     Admissions, AdmittedKeys, CommitteeKey, Key, KeyedScheme, PartyKeys, PerPath, PreviousKey, Sum,
@@ -180,6 +179,8 @@ pub enum Effect<S: KeyedScheme> {
     },
     /// A party's keys that were admitted after [`Effect::Ready`].
     Late(Arc<AdmittedKeys<S>>),
+    /// All published keys were admitted: no further transaction can count.
+    Complete,
 }
 
 /// The key generation of one epoch, as one party runs it.
@@ -469,7 +470,7 @@ impl<S: KeyedScheme> Keygen<S> {
         let party = SignedKeys::claimed_party(transaction);
         let entered = self.complete.as_ref().map(|complete| &complete.entered);
         let known = entered.and_then(|entered| entered.get(&party?));
-        known.is_some_and(|known| *known == digest(transaction))
+        known.is_some_and(|known| *known == transaction::digest(transaction))
     }
 
     /// Whether these keys were ordered already, and count or may still count.
@@ -525,11 +526,12 @@ impl<S: KeyedScheme> Keygen<S> {
 
     fn admitted(&mut self, admitted: Admissions<S>) {
         let judged = std::mem::take(&mut self.judging);
+        let was_complete = self.is_complete();
         for ((position, transaction), result) in judged.into_iter().zip(admitted) {
             let Some(complete) = &mut self.complete else { return };
             let entered = result.and_then(|keys| {
                 complete.enter(round(position), &keys)?;
-                complete.entered.insert(keys.party, digest(&transaction));
+                complete.entered.insert(keys.party, transaction::digest(&transaction));
                 Ok(keys)
             });
             match entered {
@@ -538,7 +540,18 @@ impl<S: KeyedScheme> Keygen<S> {
                 Ok(_) => {}
             }
         }
+        if self.is_complete() && !was_complete {
+            self.effect(Effect::Complete);
+        }
         self.announce();
+    }
+
+    /// Whether every party that holds shares counts by the keys that it has published.
+    fn is_complete(&self) -> bool {
+        let access = self.setup.keygen.shape().access();
+        let entered = self.complete.as_ref().map(|complete| &complete.entered);
+        let counts = |party| entered.is_some_and(|entered| entered.contains_key(&party));
+        access.parties().all(|party| access.weight(party) == 0 || counts(party))
     }
 
     fn announce(&mut self) {
@@ -574,10 +587,6 @@ fn of_dealer<S: KeyedScheme>(
         }
         (job, _) => Job::Dealings(job),
     }
-}
-
-fn digest(transaction: &[u8]) -> [u8; 32] {
-    Sha256::digest(transaction).into()
 }
 
 /// The round in which a position was ordered.
@@ -773,7 +782,7 @@ mod tests {
                 Output::Do(Effect::Ready { first_slot }) => ready = Some(first_slot),
                 Output::Keep(record) | Output::Note(record) => records.push(record),
                 Output::Do(Effect::Accused(fault)) => refused.push(fault.to_string()),
-                Output::Do(Effect::Dealing { .. }) | Output::Do(Effect::Late(_)) => {}
+                Output::Do(Effect::Dealing { .. } | Effect::Late(_) | Effect::Complete) => {}
             }
         }
         (submitted, refused, ready)

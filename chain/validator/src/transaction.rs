@@ -18,6 +18,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig;
 use prefinal_crypto_core::context::EpochId;
 use prefinal_crypto_core::wvuf::BlindedKey;
+use sha2::{Digest, Sha256};
 
 use crate::setup::{Identity, Setup};
 
@@ -171,6 +172,11 @@ impl KeysError {
             Self::Signature(_) => "signature-mismatch",
         }
     }
+}
+
+/// What names a transaction.
+pub(crate) fn digest(transaction: &[u8]) -> [u8; 32] {
+    Sha256::digest(transaction).into()
 }
 
 fn statement(setup: &Setup, party: Party, slow: &BlindedKey, fast: Option<&BlindedKey>) -> Vec<u8> {

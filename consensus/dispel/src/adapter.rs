@@ -1,12 +1,12 @@
 //! DISPEL as an engine of a chain: a stage is a slot with a single attempt.
 use core::convert::Infallible;
 
-use ::prefinal_engine::{Effect, Engine, Input, Launch, Output, PastVotes, Quorum};
+use ::prefinal_engine::{Effect, Engine, FinalBlock, Input, Launch, Output, PastVotes, Quorum};
 use prefinal_protocol::{Instant, Machine};
 
 use crate::batch::Transaction;
 use crate::config::Config;
-use crate::engine::{self as own, Dispel};
+use crate::engine::{self as own, Dispel, RETAINED};
 use crate::message::Message;
 use crate::quorum::ConfigError;
 use crate::records::Record;
@@ -35,6 +35,7 @@ impl Engine for Dispel {
     const FAST_ATTEMPT: Option<u32> = Some(0);
     const QUORUM: Quorum = Quorum::BYZANTINE;
     const BEGINS_WHEN_IDLE: bool = true;
+    const RECALLS: Option<u64> = Some(RETAINED);
 
     fn handle(&mut self, now: Instant, input: Input<Self>) {
         let input = match input {
@@ -45,6 +46,19 @@ impl Engine for Dispel {
             Input::Tick => own::Input::Tick,
         };
         Machine::handle(self, now, input);
+    }
+
+    /// Stages know nothing of each other but what was ordered in the last of them, and is left out of the next.
+    fn adopted(blocks: impl Iterator<Item = FinalBlock>) -> Vec<Record> {
+        let mut last = None;
+        let ordered = blocks.map(|FinalBlock { slot: stage, block }| {
+            last = last.max(Some(stage));
+            let ids = block.transactions.into_iter().map(|bytes| Transaction::new(bytes).id());
+            Record::Ordered { stage, transactions: ids.collect() }
+        });
+        let mut records: Vec<_> = ordered.collect();
+        records.extend(last.map(Record::Adopted));
+        records
     }
 
     fn poll(&mut self) -> Option<Output<Self>> {

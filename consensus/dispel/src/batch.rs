@@ -18,8 +18,8 @@ pub struct Transaction {
 }
 
 /// The name of a transaction: its hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct TransactionId([u8; 32]);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
+pub struct TransactionId([u8; 32]);
 
 /// The name of a batch: the hash of committee, stage, proposer and transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]

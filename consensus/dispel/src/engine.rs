@@ -18,7 +18,7 @@ use crate::stage::Stage;
 /// Outcomes in one answer, and the fewest stages behind the last reported one in which this party still takes part.
 pub(crate) const LINGER: u64 = 12;
 /// Stages whose outcomes and batches are kept for peers, and whose transactions are not ordered again.
-const RETAINED: u64 = 256;
+pub(crate) const RETAINED: u64 = 256;
 
 /// What the driver tells the engine.
 #[derive(Clone, Debug)]
@@ -230,9 +230,27 @@ impl Dispel {
                         return Err(ConfigError::OtherRecords);
                     }
                 }
+                Record::Ordered { stage, transactions } => {
+                    // As at those that were there: what they have forgotten by then is ordered again.
+                    self.ordered.forget_below(Slot::new(stage.get().saturating_sub(RETAINED)));
+                    for id in transactions {
+                        self.ordered.insert(stage, id);
+                    }
+                }
+                Record::Adopted(stage) => self.adopt(stage),
             }
         }
         Ok(())
+    }
+
+    /// Goes on behind a stage that is over at others. Stages in which this party may still take part stay as they are,
+    /// so it says nothing else than it has said there.
+    fn adopt(&mut self, stage: Slot) {
+        // That the last of them were reported need not be on record.
+        while self.next <= stage && self.take_block(self.next).is_some() {}
+        if self.next <= stage {
+            self.pass(stage);
+        }
     }
 
     pub(crate) fn stage(&mut self, number: Slot) -> &mut Stage {
@@ -373,9 +391,15 @@ impl Dispel {
         let value = value_of(&self.context, stage, &outcome);
         let mut transactions = Vec::new();
         for batch in outcome.iter().filter_map(|(_, id)| open.batch(*id)) {
-            let new = batch.transactions.iter().filter(|one| self.ordered.insert(stage, one));
+            let new = batch.transactions.iter().filter(|one| self.ordered.insert(stage, one.id()));
             transactions.extend(new.map(Transaction::share));
         }
+        self.pass(stage);
+        Some(Block { value, transactions })
+    }
+
+    /// The stages up to this one are over.
+    fn pass(&mut self, stage: Slot) {
         self.next = stage.next();
         self.opened = self.opened.max(stage);
         self.claims.remove(&stage);
@@ -391,7 +415,6 @@ impl Dispel {
         }
         let retained = Slot::new(self.next.get().saturating_sub(RETAINED));
         self.past = self.past.split_off(&retained);
-        Some(Block { value, transactions })
     }
 
     fn report(&mut self, now: Instant) {

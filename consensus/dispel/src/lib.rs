@@ -67,7 +67,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-pub use batch::{Batch, BatchId, MAX_TRANSACTIONS, StageOutcome, Transaction};
+pub use batch::{Batch, BatchId, MAX_TRANSACTIONS, StageOutcome, Transaction, TransactionId};
 pub use config::{Config, Idleness};
 pub use engine::{Dispel, Effect, Fault, Input, Output, committee_hash};
 pub use message::{BitMaps, Message, Step};

@@ -106,10 +106,11 @@ impl Pool {
         self.flying.insert(stage, batch);
     }
 
-    /// The stage is over: what of this party's batch was not ordered waits again, first of all.
+    /// The stages up to this one are over: what of this party's batches was not ordered waits again, first of all.
     pub(crate) fn landed(&mut self, stage: Slot, ordered: &Ordered) {
-        let Some(batch) = self.flying.remove(&stage) else { return };
-        for transaction in batch.transactions.into_iter().rev() {
+        let later = self.flying.split_off(&stage.next());
+        let landed = std::mem::replace(&mut self.flying, later);
+        for transaction in landed.into_values().flat_map(|batch| batch.transactions).rev() {
             let id = transaction.id();
             if ordered.contains(id) {
                 self.names.remove(&id);
@@ -150,8 +151,7 @@ impl Ordered {
     }
 
     /// Whether the transaction is ordered by this stage, which comes behind all others so far.
-    pub(crate) fn insert(&mut self, stage: Slot, transaction: &Transaction) -> bool {
-        let id = transaction.id();
+    pub(crate) fn insert(&mut self, stage: Slot, id: TransactionId) -> bool {
         let is_new = self.names.insert(id);
         if is_new {
             self.stages.entry(stage).or_default().push(id);
@@ -185,11 +185,11 @@ mod tests {
         let first = pool.take(Slot::new(1));
         assert_eq!(first.transactions, [transaction(0), transaction(1)]);
         assert_eq!(pool.submit(&ordered, transaction(0)), Err(SubmitError::Known));
-        assert!(ordered.insert(Slot::new(1), &transaction(1)));
-        assert!(!ordered.insert(Slot::new(2), &transaction(1)));
+        assert!(ordered.insert(Slot::new(1), transaction(1).id()));
+        assert!(!ordered.insert(Slot::new(2), transaction(1).id()));
         pool.landed(Slot::new(1), &ordered);
         assert_eq!(pool.take(Slot::new(2)).transactions, [transaction(0), transaction(2)]);
-        assert!(ordered.insert(Slot::new(2), &transaction(3)));
+        assert!(ordered.insert(Slot::new(2), transaction(3).id()));
         pool.drop_ordered(&ordered);
         assert_eq!(pool.take(Slot::new(3)).transactions, []);
         assert_eq!(pool.submit(&ordered, transaction(3)), Err(SubmitError::Known));

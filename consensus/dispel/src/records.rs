@@ -2,7 +2,7 @@
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_protocol::{Party, Slot};
 
-use crate::batch::{Batch, StageOutcome};
+use crate::batch::{Batch, StageOutcome, TransactionId};
 use crate::message::Step;
 
 /// A record of the engine.
@@ -33,4 +33,13 @@ pub enum Record {
     },
     /// The block of a stage was reported. Need not be durable: a report may be repeated.
     Finalized(Slot),
+    /// Others have ordered this in a stage while this party was away.
+    Ordered {
+        /// The stage of their block.
+        stage: Slot,
+        /// Its transactions, which are not ordered again for a while.
+        transactions: Vec<TransactionId>,
+    },
+    /// The stages up to this one are over, as others have shown, and what they ordered lately is on record.
+    Adopted(Slot),
 }

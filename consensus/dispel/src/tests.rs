@@ -1,4 +1,5 @@
 //! The machine as an attacker sees it: four parties on links without delay, the last of which may be anybody.
+mod adopts;
 mod hostile;
 mod resources;
 

@@ -135,6 +135,9 @@ pub trait Engine: Sized + Send + 'static {
     const TELLS_PROPOSALS: bool = false;
     /// Whether the engine has use for [`idle`](Self::idle).
     const BEGINS_WHEN_IDLE: bool = false;
+    /// How many of the last slots [`adopted`](Self::adopted) has to be shown; `None` if the engine needs every slot
+    /// from its first one on.
+    const RECALLS: Option<u64> = None;
 
     /// Takes one input. Its outputs are then read with [`poll`](Self::poll).
     fn handle(&mut self, now: Instant, input: Input<Self>);
@@ -155,11 +158,15 @@ pub trait Engine: Sized + Send + 'static {
         0
     }
 
-    /// The record with which the engine of a party that was away goes on behind this slot, whose value is final as
-    /// others have shown. Behind the engine's own records it moves on what is final, and leaves every promise as it
-    /// is. `None` if the engine needs every slot.
-    fn adopted(_slot: Slot, _value: Value) -> Option<Self::Record> {
-        None
+    /// The records with which the engine of a party that was away goes on behind the last of these blocks, which are
+    /// final as others have shown: oldest first, all blocks of the last [`RECALLS`](Self::RECALLS) slots that the engine
+    /// has not reported itself. Behind the engine's own records they move on what is final, and leave every promise as
+    /// it is.
+    ///
+    /// Of the transactions only those are there that the chain executes. A block may later repeat another one that
+    /// peers leave out, and nobody minds.
+    fn adopted(_blocks: impl Iterator<Item = FinalBlock>) -> Vec<Self::Record> {
+        Vec::new()
     }
 
     /// Offers the bytes that were released on the prefinalization polled last. Call it before anything
@@ -312,4 +319,13 @@ pub struct Block {
     pub value: Value,
     /// Its transactions, in their order.
     pub transactions: Vec<Arc<[u8]>>,
+}
+
+/// A block with the slot that it is final in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinalBlock {
+    /// The slot that the engines of others decided.
+    pub slot: Slot,
+    /// Its block.
+    pub block: Block,
 }

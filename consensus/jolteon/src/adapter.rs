@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::vec::Vec;
 
-use ::prefinal_engine::{Block, Effect, Engine, Input, Launch, Output, PastVotes, Quorum, Work};
+use ::prefinal_engine::{
+    Block, Effect, Engine, FinalBlock, Input, Launch, Output, PastVotes, Quorum, Work,
+};
 use prefinal_crypto_core::bls::min_sig::{PublicKey, SecretKey};
 use prefinal_crypto_core::verified::Verified;
 use prefinal_protocol::{Instant, Machine, Slot, Value, View};
@@ -51,6 +53,7 @@ impl Engine for Jolteon {
     const FAST_ATTEMPT: Option<u32> = Some(0);
     const QUORUM: Quorum = Quorum::BYZANTINE;
     const TELLS_PROPOSALS: bool = true;
+    const RECALLS: Option<u64> = Some(1);
 
     fn handle(&mut self, now: Instant, input: Input<Self>) {
         let input = match input {
@@ -63,9 +66,13 @@ impl Engine for Jolteon {
         Machine::handle(self, now, input);
     }
 
-    fn adopted(slot: Slot, value: Value) -> Option<Record> {
-        let block = BlockId::new(value.to_bytes());
-        Some(Record::Finalized { round: Round::new(slot.get()), block })
+    /// Its rules look at certified blocks behind the last final one, and at what it has promised.
+    fn adopted(blocks: impl Iterator<Item = FinalBlock>) -> Vec<Record> {
+        let record = |FinalBlock { slot, block }| {
+            let block = BlockId::new(block.value.to_bytes());
+            Record::Finalized { round: Round::new(slot.get()), block }
+        };
+        blocks.last().map(record).into_iter().collect()
     }
 
     fn poll(&mut self) -> Option<Output<Self>> {

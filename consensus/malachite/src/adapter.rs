@@ -5,7 +5,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::prefinal_engine::{Block, Effect, Engine, Input, Launch, Output, PastVotes, Quorum};
+use ::prefinal_engine::{
+    Block, Effect, Engine, FinalBlock, Input, Launch, Output, PastVotes, Quorum,
+};
 use malachitebft_core_types::LinearTimeouts;
 use prefinal_protocol::{Instant, Machine, Slot, Value, View};
 
@@ -60,6 +62,7 @@ impl Engine for Malachite {
 
     const FAST_ATTEMPT: Option<u32> = Some(0);
     const QUORUM: Quorum = Quorum::BYZANTINE;
+    const RECALLS: Option<u64> = Some(1);
 
     fn handle(&mut self, now: Instant, input: Input<Self>) {
         let input = match input {
@@ -70,6 +73,12 @@ impl Engine for Malachite {
             Input::Tick => own::Input::Tick,
         };
         Machine::handle(self, now, input);
+    }
+
+    /// A height knows nothing of the heights before it.
+    fn adopted(blocks: impl Iterator<Item = FinalBlock>) -> Vec<Record> {
+        let record = |last: FinalBlock| Record::Adopted(Height::new(last.slot.get()));
+        blocks.last().map(record).into_iter().collect()
     }
 
     fn poll(&mut self) -> Option<Output<Self>> {

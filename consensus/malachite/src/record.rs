@@ -4,10 +4,12 @@
 //! |-----------|-------------------------------------------|-------------------------------------------|
 //! | `Entry`   | before its consequences leave             | the same inputs lead to the same votes again |
 //! | `Decided` | after it was reported                     | a report may repeat, but is never lost; and peers that lag ask |
+//! | `Adopted` | by the host, before the engine starts     | heights that others decided while this party was away are passed over |
 //!
 //! The entry of this party's own precommit also holds the extension. It is the record of the release,
 //! so it is reported to the beacon on a restart ([`Log::released`]); see the crate's documentation.
-//! [`Log`] is the log read back. A decision ends the log of its height.
+//! [`Log`] is the log read back. A decision ends the log of its height, and so does an adoption at that height or above:
+//! a party signs nothing for a height behind the one that it is at, so no vote on record is contradicted.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,7 +24,7 @@ use crate::context::{BlockId, Height, Tendermint, Vote};
 use crate::message::{Decision, SignedProposal, SignedVote};
 
 /// Number of decisions that are kept for peers that lag.
-pub(crate) const KEPT: u64 = 64;
+pub(crate) const KEPT: u64 = 256;
 
 /// A record. It must be durable before the outputs that follow it are carried out.
 #[allow(clippy::large_enum_variant, reason = "nearly all are entries")]
@@ -37,6 +39,8 @@ pub enum Record {
     },
     /// The decision of a height.
     Decided(Box<Decision>),
+    /// This height is decided, and its block is not here.
+    Adopted(Height),
 }
 
 /// The inputs that Malachite logs.
@@ -124,6 +128,7 @@ impl Entry {
 pub struct Log {
     pub(crate) decided: BTreeMap<Height, Arc<Decision>>,
     pub(crate) entries: Vec<(Height, Entry)>,
+    adopted: Option<Height>,
 }
 
 impl Log {
@@ -138,13 +143,18 @@ impl Log {
                 self.entries.retain(|(at, _)| *at > height);
                 keep(&mut self.decided, decision.into());
             }
+            Record::Adopted(height) => {
+                self.entries.retain(|(at, _)| *at > height);
+                self.adopted = self.adopted.max(Some(height));
+            }
         }
     }
 
     /// The height at which this party continues.
     #[must_use]
     pub fn height(&self) -> Height {
-        self.decided.keys().next_back().map_or(Height::new(1), |last| last.next())
+        let decided = self.decided.keys().next_back().copied();
+        decided.max(self.adopted).map_or(Height::new(1), Height::next)
     }
 
     /// The block of this party's round-0 precommit that carried a partial and is not decided yet.

@@ -1,4 +1,18 @@
 //! Trantor as an engine of a chain: a height is a slot, a view of a height is an attempt at it.
+//!
+//! **A party that was away needs every height** ([`Engine::RECALLS`]). What is ordered next depends on three things:
+//!
+//! | what                                                            | why no store of executed blocks has it        |
+//! |-----------------------------------------------------------------|-----------------------------------------------|
+//! | which batches the last 1024 heights have ordered                | a batch is left out whole; blocks have no batches |
+//! | in which of the last 256 heights each transaction stood last    | repetitions count, and are not executed       |
+//! | which leaders have failed, epoch by epoch                       | it has: slots without a block                 |
+//!
+//! Peers have the last 256 heights with their batches, so they cannot tell it either. It would take that they keep the
+//! lists of batches of 1024 heights (each block's value commits to its list, so nobody has to be trusted), and with the
+//! batches themselves those of twice the heights in which a transaction is remembered: then a party begins that far
+//! before the last block, fetches from there as after a short absence, and its host drops what it has. Under a
+//! [`Replica`](crate::Replica) all three are in certified checkpoints.
 use std::vec::Vec;
 
 use ::prefinal_engine::{Block, Effect, Engine, Input, Launch, Output, PastVotes, Quorum, Work};

@@ -49,7 +49,7 @@ use prefinal_light::LightObject;
 use prefinal_protocol::{Instant, Slot};
 use prefinal_registry::light;
 use prefinal_state::Genesis;
-use prefinal_validator::adopt;
+use prefinal_validator::adopt::{self, StoredBlocks as _};
 use prefinal_validator::execution::{
     BlockCodec, BlockEvent, PastBlocks, PipelineHost, Record, Workers,
 };
@@ -393,7 +393,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         party: Party,
         line: Line,
     ) -> Option<BoxFuture<'static, ()>> {
-        if !adopt::is_possible::<S, E>(&self.setup) {
+        if !adopt::is_possible::<E>(&self.setup) {
             return None;
         }
         let (setup, store) = (Arc::clone(&self.setup), Arc::clone(self.store(party)?));
@@ -407,12 +407,12 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         party: Party,
         records: &[RecordOf<E, Self::Application>],
     ) -> Vec<RecordOf<E, Self::Application>> {
-        let last = self.store(party).and_then(|store| {
+        let adopted = self.store(party).and_then(|store| {
             let store = lock(store);
-            let height = store.committed().ok()?.height;
-            Some(store.states().block(height).ok()?.header)
+            let last = store.header(store.committed().ok()?.height)?;
+            Some(adopt::adopted::<S, E>(&self.setup, records, last, &*store))
         });
-        last.map_or_else(Vec::new, |last| adopt::adopted::<S, E>(&self.setup, records, last))
+        adopted.unwrap_or_default()
     }
 
     fn wallets(&self) -> Option<Router> {

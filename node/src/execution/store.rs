@@ -11,10 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_crypto_core::certificate::Certificate;
-use prefinal_execution::{Block, BlockId, Committed, Execution, Header, Recovered, Store};
+use prefinal_execution::{Block, BlockId, Committed, Execution, Header, Height, Recovered, Store};
 use prefinal_protocol::Slot;
 use prefinal_state::{Genesis, ProvenPlace, StateError, StateExecutor, StateStore};
 use prefinal_sync::Attestation;
+use prefinal_validator::adopt::StoredBlocks;
 use prefinal_validator::execution::StateCertificate;
 
 /// What is stored with a block.
@@ -116,6 +117,16 @@ impl<X> Borrow<AttestedStates<X>> for AttestedStore<X> {
 impl<X> BorrowMut<AttestedStates<X>> for AttestedStore<X> {
     fn borrow_mut(&mut self) -> &mut AttestedStates<X> {
         &mut self.states
+    }
+}
+
+impl<X: StateExecutor> StoredBlocks for AttestedStore<X> {
+    fn header(&self, height: Height) -> Option<Header> {
+        Some(self.states.block(height).ok()?.header)
+    }
+
+    fn transactions(&self, height: Height) -> Option<Vec<Vec<u8>>> {
+        Some(self.states.export(height).ok()?.transactions)
     }
 }
 

@@ -1,20 +1,58 @@
 //! A party of a devnet that was away for long: it comes back behind the others, killed in between, and then votes,
 //! certifies and reveals with them.
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::{Folder, misused, prefinal, refused, text, utf8};
 
 const EQUAL: &str = "stake\n10\n10\n10\n10\n10\n10\n10\n";
 
-fn arguments<'a>(stakes: &'a Path, journal: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
-    let fixed = ["devnet", "--parties", "7", "--regions", "none", "--seed", "7", "--stakes"];
-    let work = ["--execute", "transfers", "--load", "20", "--journal", utf8(journal)];
-    fixed.into_iter().chain([utf8(stakes)]).chain(work).chain(more.iter().copied()).collect()
+/// A devnet whose last party is away now and then. One that is more than 64 blocks behind follows.
+struct Devnet {
+    engine: &'static str,
+    parties: u32,
+    stakes: PathBuf,
+    journal: PathBuf,
+    _folder: Folder,
 }
 
-fn whole(arguments: Vec<&str>) -> String {
+impl Devnet {
+    fn new(engine: &'static str, parties: u32) -> Self {
+        let folder = Folder::new();
+        let (stakes, journal) = (folder.file("stakes.csv", EQUAL), folder.path("journals"));
+        Self { engine, parties, stakes, journal, _folder: folder }
+    }
+
+    fn run(&self, more: &[&str]) -> Vec<String> {
+        let parties = self.parties.to_string();
+        let fixed = ["devnet", "--regions", "none", "--seed", "7", "--parties", &parties];
+        let work = ["--execute", "transfers", "--load", "20", "--engine", self.engine];
+        let files = ["--stakes", utf8(&self.stakes), "--journal", utf8(&self.journal)];
+        let all = fixed.iter().chain(&work).chain(&files).chain(more);
+        all.map(|one| (*one).to_owned()).collect()
+    }
+
+    /// All have keys. Then the last one is away for more blocks than its engine would fetch. Where a round has a leader,
+    /// those of the party that is away have no block.
+    fn leave_one_behind(&self, slots: &str) {
+        killed_at(self.run(&["--slots", "500"]), "block ");
+        let last = (self.parties - 1).to_string();
+        let away = whole(self.run(&["--slots", slots, "--away", &last]));
+        let blocks =
+            number_before(&away, &format!(" blocks leave the same states at {last} parties"));
+        assert!(blocks > 64, "{away}");
+    }
+
+    /// The last one reveals with all others, and commits the states that they commit.
+    fn takes_part(&self, back: &str) {
+        let all = format!(" blocks leave the same states at {} parties", self.parties);
+        assert!(number_before(back, &all) > 0, "{back}");
+        assert!(back.contains("each slot verified from public data"), "{back}");
+    }
+}
+
+fn whole(arguments: Vec<String>) -> String {
     let output = prefinal(arguments);
     let printed = text(&output.stdout).to_owned();
     assert!(output.status.success(), "{printed}{}", text(&output.stderr));
@@ -24,7 +62,7 @@ fn whole(arguments: Vec<&str>) -> String {
 }
 
 /// Killed as soon as it prints this, which is returned.
-fn killed_at(arguments: Vec<&str>, words: &str) -> String {
+fn killed_at(arguments: Vec<String>, words: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_prefinal"));
     let mut process = command.args(arguments).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
@@ -45,26 +83,29 @@ fn number_before(printed: &str, words: &str) -> u64 {
 
 #[test]
 fn a_party_that_was_away_comes_back_by_deltas_and_takes_part() {
-    let folder = Folder::new();
-    let (stakes, journal) = (folder.file("stakes.csv", EQUAL), folder.path("journals"));
-    let run = |more: &[&'static str]| arguments(&stakes, &journal, more);
-    killed_at(run(&["--slots", "500"]), "block ");
-    let away = whole(run(&["--slots", "100", "--away", "6"]));
-    assert!(away.contains("blocks leave the same states at 6 parties"), "{away}");
+    let devnet = Devnet::new("jolteon", 7);
+    devnet.leave_one_behind("84");
     // All are killed when it has begun to follow.
-    let begun = killed_at(run(&["--slots", "500"]), " blocks behind its peers");
+    let begun = killed_at(devnet.run(&["--slots", "500"]), " blocks behind its peers");
     let behind = number_before(&begun, " blocks behind its peers");
-    assert!(behind > 64, "{begun}");
-    let back = whole(run(&["--slots", "14"]));
+    let back = whole(devnet.run(&["--slots", "14"]));
     // The others may have gone on a little.
     assert!(number_before(&back, " blocks behind its peers") < behind + 20, "{back}");
     assert!(number_before(&back, " blocks of its peers") > 30, "{back}");
-    // It reveals with all others, and commits the states that they commit.
-    assert!(back.contains("blocks leave the same states at 7 parties"), "{back}");
-    assert!(back.contains("each slot verified from public data"), "{back}");
+    devnet.takes_part(&back);
     // Once it is back it is back.
-    let again = whole(run(&["--slots", "4"]));
+    let again = whole(devnet.run(&["--slots", "4"]));
     assert!(!again.contains("behind its peers"), "{again}");
+}
+
+/// The engine that has to be shown most.
+#[test]
+fn a_party_that_was_away_is_told_what_was_ordered_meanwhile() {
+    let devnet = Devnet::new("dispel", 4);
+    devnet.leave_one_behind("70");
+    let back = whole(devnet.run(&["--slots", "24"]));
+    assert!(number_before(&back, " blocks of its peers") > 30, "{back}");
+    devnet.takes_part(&back);
 }
 
 #[test]

@@ -1,16 +1,22 @@
 //! Parties that go on behind a block that their store has from peers: which may, and from where.
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use prefinal_beacon::stack::Channel;
 use prefinal_beacon::{Bls, Record as Released, Wvuf};
+use prefinal_dispel::{Dispel, Record as OfStages};
+use prefinal_engine::{Block, Engine, FinalBlock};
 use prefinal_execution::{BlockId, Header, Height};
 use prefinal_jolteon::Jolteon;
-use prefinal_protocol::{Slot, Value};
-use prefinal_validator::adopt::{adopted, is_possible};
-use prefinal_validator::execution::{MarkedBlock, Record as Executed};
+use prefinal_malachite::Malachite;
+use prefinal_protocol::{EpochId, Slot, Value};
+use prefinal_trantor::Trantor;
+use prefinal_validator::adopt::{self, StoredBlocks, is_possible};
+use prefinal_validator::execution::{MarkedBlock, PipelineHost, Record as Executed, marked};
 use prefinal_validator::fixed::FixedCommittees;
 use prefinal_validator::participant::Record as Kept;
-use prefinal_validator::setup::{Algorithm, Plan};
+use prefinal_validator::scheme::KeyedScheme;
+use prefinal_validator::setup::{Algorithm, Plan, Setup};
 use prefinal_validator::{Record, RecordOf};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
@@ -22,7 +28,33 @@ const EVERY: NonZeroU64 = NonZeroU64::new(20).unwrap();
 const DEALT: Channel = Channel::new(0);
 const CERTIFICATES: Channel = Channel::new(1);
 
-type OfParty = RecordOf<Jolteon, prefinal_validator::execution::PipelineHost<Disk>>;
+type OfPartyWith<E> = RecordOf<E, PipelineHost<Disk>>;
+type OfParty = OfPartyWith<Jolteon>;
+
+/// A store whose first block is that of slot 3, with one transaction in each: its slot. Without this one, if there is one.
+#[derive(Default)]
+struct Blocks {
+    lost: Option<Height>,
+}
+
+impl StoredBlocks for Blocks {
+    fn header(&self, height: Height) -> Option<Header> {
+        Some(header(height.get() + 2))
+    }
+
+    fn transactions(&self, height: Height) -> Option<Vec<Vec<u8>>> {
+        let slot = height.get() + 2;
+        (self.lost != Some(height)).then(|| vec![slot.to_be_bytes().to_vec()])
+    }
+}
+
+fn adopted<S: KeyedScheme, E: Engine>(
+    setup: &Setup,
+    records: &[OfPartyWith<E>],
+    last: Header,
+) -> Vec<OfPartyWith<E>> {
+    adopt::adopted::<S, E>(setup, records, last, &Blocks::default())
+}
 
 fn header(slot: u64) -> Header {
     let id = |slot| BlockId::new(name(slot).to_bytes());
@@ -30,16 +62,16 @@ fn header(slot: u64) -> Header {
     Header { id: id(slot), parent, height, slot: Slot::new(slot) }
 }
 
-fn ordered(slot: u64) -> OfParty {
+fn ordered<E: Engine>(slot: u64) -> OfPartyWith<E> {
     let block = MarkedBlock { value: name(slot), transactions: Vec::new(), deals: false };
     Record::Application(Executed::Ordered { slot: Slot::new(slot), block })
 }
 
 /// It has its keys, and a beacon that has noted a slot.
-fn past() -> Vec<OfParty> {
+fn past<E: Engine>() -> Vec<OfPartyWith<E>> {
     let revealed = Released::Revealed { slot: Slot::new(7) };
     let kept = Kept::Beacon(DEALT, SETUP.context.epoch, revealed);
-    vec![Record::Participant(kept), ordered(9)]
+    vec![Record::Participant(kept), ordered::<E>(9)]
 }
 
 const fn passed_over(first: u64, last: u64) -> Released {
@@ -48,7 +80,7 @@ const fn passed_over(first: u64, last: u64) -> Released {
 
 #[test]
 fn a_party_with_keys_is_placed_behind_the_block_once() {
-    let mut records = past();
+    let mut records = past::<Jolteon>();
     let added = adopted::<Bls, Jolteon>(&SETUP, &records, header(90));
     assert!(matches!(
         &added[..],
@@ -68,7 +100,7 @@ fn a_party_with_keys_is_placed_behind_the_block_once() {
     // The crash came behind the records; and what it orders from there on counts too.
     records.extend(added);
     assert!(adopted::<Bls, Jolteon>(&SETUP, &records, header(90)).is_empty());
-    records.push(ordered(95));
+    records.push(ordered::<Jolteon>(95));
     let again = adopted::<Bls, Jolteon>(&SETUP, &records, header(96));
     assert_eq!(again.len(), 4);
     assert!(
@@ -87,31 +119,85 @@ fn certificates_that_the_store_has_are_waited_for_by_nobody() {
         };
         *record == passed_over(0, 90)
     };
-    let ahead = [past(), vec![ordered(95)]].concat();
+    let ahead = [past::<Jolteon>(), vec![ordered::<Jolteon>(95)]].concat();
     assert!(only_certificates(&ahead));
     // Its keys are made by blocks that it has not read.
-    assert!(only_certificates(&[]) && only_certificates(&[ordered(9)]));
+    assert!(only_certificates(&[]) && only_certificates(&[ordered::<Jolteon>(9)]));
     // An ordinary restart: the beacon handed over the certificate before the store had it.
     let revealed = Released::Revealed { slot: Slot::new(90) };
     let kept = Kept::Beacon(CERTIFICATES, SETUP.context.epoch, revealed);
     let ordinary = [ahead, vec![Record::Participant(kept)]].concat();
     assert!(adopted::<Bls, Jolteon>(&SETUP, &ordinary, header(90)).is_empty());
     let genesis = Header { height: Height::GENESIS, ..header(90) };
-    assert!(adopted::<Bls, Jolteon>(&SETUP, &past(), genesis).is_empty());
+    assert!(adopted::<Bls, Jolteon>(&SETUP, &past::<Jolteon>(), genesis).is_empty());
 }
 
 #[test]
 fn a_party_that_has_to_read_every_block_reads_every_block() {
-    assert_eq!(adopted::<Bls, Jolteon>(&SETUP, &past(), header(90)).len(), 4);
-    // Others count by what stands in blocks.
-    assert!(is_possible::<Bls, Jolteon>(&SETUP) && !is_possible::<Wvuf, Jolteon>(&SETUP));
-    assert!(adopted::<Wvuf, Jolteon>(&SETUP, &past(), header(90)).is_empty());
+    assert_eq!(adopted::<Bls, Jolteon>(&SETUP, &past::<Jolteon>(), header(90)).len(), 4);
+    assert!(is_possible::<Jolteon>(&SETUP) && is_possible::<Malachite>(&SETUP));
+    // What its rules look at is in no store.
+    assert!(is_possible::<Dispel>(&SETUP) && !is_possible::<Trantor>(&SETUP));
+    assert!(adopted::<Bls, Trantor>(&SETUP, &past::<Trantor>(), header(90)).is_empty());
+    // With others parties count by what stands in blocks, and one may stand in a block that was missed.
+    let complete = |epoch: EpochId| Record::Participant(Kept::KeysComplete(epoch));
+    let these = SETUP.context.epoch;
+    let [these, others] = [these, EpochId::new(these.get() + 1)].map(complete);
+    let of_keys = |more: &[OfParty]| {
+        let records = [past::<Jolteon>(), more.to_vec()].concat();
+        adopted::<Wvuf, Jolteon>(&SETUP, &records, header(90)).len()
+    };
+    assert_eq!((of_keys(&[]), of_keys(&[others]), of_keys(&[these])), (1, 1, 4));
     // Blocks decide on the next committee.
     let stakes = vec![Stake::new(1); 4];
     let later = Plan::new(stakes, Algorithm::Fast, Ratio::new(9, 10).unwrap()).unwrap();
     let changing = FixedCommittees::chain(SETUP.clone(), &[later], WORLD.1.iter(), EVERY).unwrap();
-    assert!(!is_possible::<Bls, Jolteon>(&changing));
-    assert!(adopted::<Bls, Jolteon>(&changing, &past(), header(90)).is_empty());
+    assert!(!is_possible::<Jolteon>(&changing));
+    assert!(adopted::<Bls, Jolteon>(&changing, &past::<Jolteon>(), header(90)).is_empty());
+}
+
+/// The slots whose blocks a DISPEL engine is shown when its party goes on behind the last one.
+fn shown_to_dispel(past: &[OfPartyWith<Dispel>], last: u64, blocks: &Blocks) -> Option<Vec<u64>> {
+    let added = adopt::adopted::<Bls, Dispel>(&SETUP, past, header(last), blocks);
+    let of_engine = added.iter().filter_map(|record| match record {
+        Record::Engine(_, record) => Some(record.clone()),
+        _ => None,
+    });
+    let records: Vec<_> = of_engine.collect();
+    let places = added.iter().any(|one| matches!(one, Record::Application(Executed::Adopted(_))));
+    assert_eq!(places, !records.is_empty());
+    let slots = records.iter().filter_map(|record| match record {
+        OfStages::Ordered { stage, .. } => Some(*stage),
+        _ => None,
+    });
+    let slots: Vec<_> = slots.collect();
+    let block = |slot: &Slot| FinalBlock {
+        slot: *slot,
+        block: Block {
+            value: name(slot.get()),
+            transactions: vec![Arc::from(marked(&slot.get().to_be_bytes()))],
+        },
+    };
+    assert_eq!(records, Dispel::adopted(slots.iter().map(block)));
+    Some(slots.iter().map(|slot| slot.get()).collect()).filter(|slots: &Vec<_>| !slots.is_empty())
+}
+
+#[test]
+fn an_engine_is_shown_all_that_was_ordered_lately_and_not_here_or_it_goes_on_from_before() {
+    let all = Blocks::default();
+    let shown = |ordered_here: u64, last| {
+        let past = vec![past::<Dispel>().remove(0), ordered::<Dispel>(ordered_here)];
+        shown_to_dispel(&past, last, &all)
+    };
+    assert_eq!(shown(9, 90), Some((10..=90).collect()));
+    assert_eq!(shown(9, 600), Some((345..=600).collect()), "the last 256");
+    // What the first slots have ordered is in no store.
+    assert_eq!(shown(2, 90), Some((3..=90).collect()));
+    assert_eq!(shown(1, 90), None);
+    assert_eq!(shown(1, 258), Some((3..=258).collect()));
+    // One that is not to be read.
+    let lost = Blocks { lost: Some(Height::new(50)) };
+    assert_eq!(shown_to_dispel(&past::<Dispel>(), 90, &lost), None);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! leave.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -167,7 +167,15 @@ pub struct Host<'s, S: Sample> {
     /// The party in each seat.
     parties: Vec<Party>,
     away: BTreeSet<Party>,
+    adopted: BTreeMap<Party, Adopted<RecordOf<Self>>>,
     overheard: Overheard<MessageOf<S>>,
+}
+
+/// Records with which a party goes on behind what others have shown, and how many of its own come before them: all that
+/// are there at its next start.
+struct Adopted<R> {
+    behind: Option<usize>,
+    records: Vec<R>,
 }
 
 impl<'s, S: Sample> Host<'s, S> {
@@ -175,7 +183,8 @@ impl<'s, S: Sample> Host<'s, S> {
     pub fn new(sample: &'s S, committee: Committee, twins: &[Party]) -> Self {
         let parties = committee.parties().chain(twins.iter().copied()).collect();
         let overheard = Overheard::<MessageOf<S>>::default();
-        Self { sample, committee, parties, away: BTreeSet::new(), overheard }
+        let (away, adopted) = (BTreeSet::new(), BTreeMap::new());
+        Self { sample, committee, parties, away, adopted, overheard }
     }
 
     /// Number of seats.
@@ -211,6 +220,11 @@ impl<'s, S: Sample> Host<'s, S> {
         }
     }
 
+    /// The party goes on with these records behind its own, from its next start on.
+    pub(crate) fn adopt(&mut self, party: Party, records: Vec<RecordOf<Self>>) {
+        self.adopted.insert(party, Adopted { behind: None, records });
+    }
+
     pub(crate) fn overheard(&self) -> Overheard<MessageOf<S>> {
         Rc::clone(&self.overheard)
     }
@@ -234,7 +248,12 @@ impl<S: Sample> prefinal_sim::Host for Host<'_, S> {
         if self.away.contains(&me) {
             return Actor { me, engine: None, first };
         }
-        let engine = match (self.start(me, records), self.start(me, records)) {
+        let mut records = records.to_vec();
+        if let Some(adopted) = self.adopted.get_mut(&me) {
+            let behind = *adopted.behind.get_or_insert(records.len());
+            records.splice(behind..behind, adopted.records.iter().cloned());
+        }
+        let engine = match (self.start(me, &records), self.start(me, &records)) {
             (Some((_, again)), Some((engine, past))) => {
                 first.push_back(Event::Started { records: records.len(), past, again });
                 Some(engine)

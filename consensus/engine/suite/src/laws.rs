@@ -172,6 +172,40 @@ fn crash_and_return<S: Sample>(
     play.restart(party)
 }
 
+/// A party crashes after one of its first effects and is away. When it comes back, it goes on behind a slot that others
+/// have shown, then crashes once more. It takes part in what follows and contradicts nothing that it said before.
+/// Engines that need every slot are asked nothing.
+///
+/// # Errors
+/// The law that is broken.
+pub fn a_party_goes_on_behind_what_others_have_shown<S: Sample>(sample: &S) -> Verdict {
+    let party = Party::new(2);
+    for effects in (1..=CRASHES).step_by(4).filter(|_| S::Engine::RECALLS.is_some()) {
+        let network = Network::uniform(ms(5), ms(15));
+        let script = Script { network, seed: effects, ..Script::new(&EQUAL) };
+        let mut play = Play::new(sample, script);
+        submit_everywhere(&mut play);
+        let all = play.parties();
+        let others: Vec<Party> = all.iter().copied().filter(|one| *one != party).collect();
+        let mut go = || {
+            play.crash_after(party, effects);
+            play.run(ms(100), |_| false)?;
+            play.crash(party)?;
+            let ahead = play.watch().reached(Party::new(0)).unwrap_or(Slot::new(0));
+            // Its own last slots may be among those that are shown, or far behind them.
+            let last = ahead.after(1 + effects % 3 * 8);
+            play.reach(&others, last.after(3), MINUTE)?;
+            play.adopt(party, last);
+            play.restart(party)?;
+            crash_and_return(&mut play, party, effects * 7 % 23 + 1)?;
+            let ahead = play.watch().reached(Party::new(0)).unwrap_or(Slot::new(0));
+            play.reach(&all, ahead.after(4), MINUTE)
+        };
+        go().map_err(at(|| format!("{party} is away behind its effect {effects}")))?;
+    }
+    Ok(())
+}
+
 /// All parties crash at once and restart from what they made durable.
 ///
 /// # Errors

@@ -25,7 +25,7 @@
 //! | a restart repeats what was said and reports what votes carried            | `Equivocated`, `TwoPasts`, `Untold`, `Invented` |
 //! | bytes that a vote takes arrive unchanged at the others, or are given back | `Altered`, `Foreign`, `Lost` |
 //! | the declared quorum of stake finalizes, one unit less does not            | `Outvoted`, `Stalled`, `Unreachable` |
-//! | it goes on after a late start, after a crash, and when links heal         | `Stalled` |
+//! | it goes on after a late start, after a crash, when links heal, and behind what others have shown | `Stalled` |
 //! | strangers are ignored, honest parties not accused, no view is given up early | `Believed`, `Slander`, `Impatient`, `Refused` |
 #![forbid(unsafe_code)]
 
@@ -56,6 +56,7 @@ macro_rules! laws {
             slots_that_are_open_at_once_do_not_mix
             a_party_that_starts_late_catches_up
             a_crash_anywhere_breaks_no_promise
+            a_party_goes_on_behind_what_others_have_shown
             all_may_crash_at_once
             it_goes_on_when_links_heal
             a_party_with_two_faces_splits_nobody

@@ -5,8 +5,9 @@
 //! every value.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
-use prefinal_engine::{Block, PastVotes};
+use prefinal_engine::{Block, FinalBlock, PastVotes};
 use prefinal_protocol::{Party, Slot, Value, View};
 
 use crate::event::{Event, OfferOutcome, Partial};
@@ -155,6 +156,17 @@ impl Watch {
             }
         }
         Ok(())
+    }
+
+    /// The blocks in these slots. The party goes on behind the last of them.
+    pub(crate) fn adopted(&mut self, party: Party, slots: RangeInclusive<Slot>) -> Vec<FinalBlock> {
+        let diary = self.diary(party);
+        diary.ever = diary.ever.max(Some(*slots.end()));
+        let slots = self.chain.range(slots);
+        let block = |(slot, (_, block)): (&Slot, &(Party, Option<Block>))| {
+            Some(FinalBlock { slot: *slot, block: block.clone()? })
+        };
+        slots.filter_map(block).collect()
     }
 
     fn diary(&mut self, party: Party) -> &mut Diary {
@@ -387,6 +399,6 @@ const fn key(statement: Statement) -> (u8, View) {
     (kind, view)
 }
 
-fn of(slot: Slot) -> std::ops::RangeInclusive<(Slot, Value)> {
+fn of(slot: Slot) -> RangeInclusive<(Slot, Value)> {
     (slot, Value::new([0; 32]))..=(slot, Value::new([0xff; 32]))
 }

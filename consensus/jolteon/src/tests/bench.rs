@@ -51,9 +51,12 @@ impl Bench {
     /// Others have shown that this block is final: another life begins behind it.
     pub(super) fn adopt(&self, stakes: &[u128], block: &Block) -> (Self, Vec<Output>) {
         let mut records = self.records.clone();
-        let (slot, value) = (Slot::new(block.round().get()), self.forger.id(block).to_bytes());
-        records
-            .apply(<Jolteon as prefinal_engine::Engine>::adopted(slot, Value::new(value)).unwrap());
+        let slot = Slot::new(block.round().get());
+        let value = Value::new(self.forger.id(block).to_bytes());
+        let block = prefinal_engine::Block { value, transactions: Vec::new() };
+        let last = [prefinal_engine::FinalBlock { slot, block }];
+        let adopted = <Jolteon as prefinal_engine::Engine>::adopted(last.into_iter());
+        adopted.into_iter().for_each(|record| records.apply(record));
         Self::from_records(stakes, records)
     }
 

@@ -16,6 +16,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod adopts;
 mod crashes;
 mod faults;
 mod net;
