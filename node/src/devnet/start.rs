@@ -25,6 +25,7 @@ use crate::archive::Archive;
 use crate::execution::{Line, Told, Workload};
 use crate::http::VufBoard;
 use crate::journal::{AnyJournal, JournalFolder};
+use crate::memory;
 use crate::party::{self, Desk, PartyContext, PartyEvent, Time, network};
 
 /// What outlives the process, and what is served.
@@ -124,6 +125,7 @@ pub(super) async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
         once: ResultCache::default(),
         dealers: Arc::new(Semaphore::new(cores().saturating_sub(1).max(1))),
         jobs: Arc::clone(&jobs),
+        memory: memory::shares(identities.len()),
     });
     // From the last key to the first value, or from one value to the next, there may be so many slots.
     let slots = u32::try_from(setup.lead.saturating_add(SPARE_SLOTS)).unwrap_or(u32::MAX);

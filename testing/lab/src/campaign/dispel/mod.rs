@@ -57,6 +57,7 @@ pub(crate) enum Vice {
 }
 
 /// A committee, as names of batches depend on it.
+#[derive(Clone)]
 pub(crate) struct Names {
     context: [u8; 32],
     stakes: Vec<Stake>,
@@ -408,5 +409,7 @@ impl<M: Envelope<Message>> Rule<M> for Intriguer {
     }
 }
 
+#[cfg(test)]
+mod mistaken;
 #[cfg(test)]
 mod tests;
