@@ -17,12 +17,13 @@ use tokio::sync::watch;
 const PERIOD: Duration = Duration::from_millis(100);
 
 /// What each of so many parties in this process may use besides what they use now, in bytes: an equal part of what is
-/// left. Looked at ten times a second, as long as somebody listens. Where the system does not say, it stays at the most
-/// that there is.
+/// left. Looked at ten times a second, as long as somebody listens. Where the system does not say, it is as if there were
+/// no end of it.
 #[must_use]
-pub fn shares(parties: usize) -> watch::Receiver<u64> {
-    let (tell, heard) = watch::channel(u64::MAX);
+pub(crate) fn shares(parties: usize) -> watch::Receiver<u64> {
     let parties = u64::try_from(parties).unwrap_or(u64::MAX).max(1);
+    let share = move || Some(left(Path::new("/"))? / parties);
+    let (tell, heard) = watch::channel(share().unwrap_or(u64::MAX));
     tokio::spawn(async move {
         let mut looks = tokio::time::interval(PERIOD);
         loop {
@@ -30,8 +31,8 @@ pub fn shares(parties: usize) -> watch::Receiver<u64> {
                 _ = looks.tick() => {}
                 () = tell.closed() => return,
             }
-            let Some(bytes) = left(Path::new("/")) else { return };
-            tell.send_replace(bytes / parties);
+            let Some(bytes) = share() else { return };
+            tell.send_replace(bytes);
         }
     });
     heard

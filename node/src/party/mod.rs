@@ -165,11 +165,15 @@ impl<S: NamedScheme, E: Engine, A: ChainApplication> Task<S, E, A> {
         mut done: UnboundedReceiver<Verdict<S, E::Verdict, A>>,
         mut submitted: UnboundedReceiver<Vec<u8>>,
     ) -> Result<(), FolderError> {
+        let mut memory = self.shared.memory.clone();
+        if E::BEGINS_WHEN_IDLE {
+            let bytes = *memory.borrow_and_update();
+            self.take(Input::Memory(bytes))?;
+        }
         self.take(Input::Start)?;
         let mut meter = IdleMeter::new(INTERFACE);
         let mut samples = tokio::time::interval(IdleMeter::SAMPLE);
         samples.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut memory = self.shared.memory.clone();
         loop {
             let deadline = self.deadline();
             tokio::select! {
