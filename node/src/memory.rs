@@ -1,12 +1,13 @@
 //! How much memory this process may still use, as Linux says.
 //!
-//! | says                | file                                                         | bytes that are left                  |
-//! |---------------------|--------------------------------------------------------------|--------------------------------------|
-//! | the machine         | `/proc/meminfo`                                              | `MemAvailable`                       |
-//! | a group, version 2  | `memory.max`, `memory.current`, `memory.stat`                | the limit less what is used; of files |
-//! | a group, version 1  | `memory.limit_in_bytes`, `memory.usage_in_bytes`, `memory.stat` | that were read, what can be dropped counts as free |
+//! | who says                   | in                                                              | what is left          |
+//! |----------------------------|-----------------------------------------------------------------|-----------------------|
+//! | the machine                | `/proc/meminfo`                                                 | `MemAvailable`        |
+//! | a control group, version 2 | `memory.max`, `memory.current`, `memory.stat`                   | limit − used + cached |
+//! | a control group, version 1 | `memory.limit_in_bytes`, `memory.usage_in_bytes`, `memory.stat` | the same              |
 //!
-//! The process is in the control groups of `/proc/self/cgroup` and in all groups above them. The least counts.
+//! Cached is what was read from files some time ago: the system drops it when somebody needs memory. The groups are
+//! those of `/proc/self/cgroup`, and all groups above them; the least counts.
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -16,9 +17,9 @@ use tokio::sync::watch;
 /// Time between two looks.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// What each of so many parties in this process may use besides what they use now, in bytes: an equal part of what is
-/// left. Looked at ten times a second, as long as somebody listens. Where the system does not say, it is as if there were
-/// no end of it.
+/// The bytes that each of so many parties in this process may use besides those that it uses now: an equal part of what
+/// is left. They change ten times a second, as long as somebody listens. Where the system does not say what is left,
+/// they are as many as there are numbers for.
 #[must_use]
 pub(crate) fn shares(parties: usize) -> watch::Receiver<u64> {
     let parties = u64::try_from(parties).unwrap_or(u64::MAX).max(1);

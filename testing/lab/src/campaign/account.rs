@@ -4,7 +4,7 @@
 //! |-------------|------------------------------------------------------------------------------------|
 //! | agreement   | one block for each slot with the same transactions, one output for each slot          |
 //! | total order | slots are final and revealed in one order, from the first on, none left out          |
-//! | once        | no transaction is in two places of the order                                         |
+//! | once        | no transaction is in two places of the order, on engines that promise it             |
 //! | validity    | the output verifies under the public keys; a slot without output has none due        |
 //! | accusations | nobody honest is accused by anybody honest, and for no bad signature again and again   |
 //! | convictions | a party that shows an honest one two blocks for a slot is accused by it                |
@@ -44,6 +44,8 @@ pub(super) struct Account<'a, S: Forge> {
     pub(super) hand: &'a Hand<S>,
     pub(super) stakes: Vec<u128>,
     pub(super) faulty: &'a BTreeSet<Party>,
+    /// Whether the engine promises that no transaction is ordered twice.
+    pub(super) orders_once: bool,
     /// Whose seat each seat is.
     pub(super) parties: &'a dyn Fn(Seat) -> Party,
     pub(super) notes: &'a [Note<Observation<S>>],
@@ -57,7 +59,9 @@ impl<S: Forge> Account<'_, S> {
     pub(super) fn check(&self) -> Result<Summary, Violation> {
         self.check_agreement()?;
         self.check_order()?;
-        self.check_once()?;
+        if self.orders_once {
+            self.check_once()?;
+        }
         check_accusations(self.honest(), self.faulty, |seen| match seen {
             Observation::Accused(party, fault) => Some((*party, fault)),
             _ => None,

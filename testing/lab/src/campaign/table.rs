@@ -212,6 +212,7 @@ impl<S: Forge> Table<S> {
             hand: &self.hand,
             stakes: self.stakes(),
             faulty: stage.faulty(),
+            orders_once: E::ORDERS_ONCE,
             parties: &|seat| host.seating.party(seat),
             notes: stage.simulation.notes(),
         };

@@ -348,6 +348,7 @@ impl Corruptible for Mistaken {
     type Vice = Vice;
 
     const LOADED: bool = Dispel::LOADED;
+    const ORDERS_ONCE: bool = Dispel::ORDERS_ONCE;
 
     fn committee(context: &Context, members: Vec<Member<Verified<PublicKey>>>) -> Option<Names> {
         Dispel::committee(context, members)

@@ -69,6 +69,7 @@ impl Corruptible for Dispel {
     type Vice = Vice;
 
     const LOADED: bool = true;
+    const ORDERS_ONCE: bool = true;
 
     fn committee(context: &Context, members: Vec<Member<Verified<PublicKey>>>) -> Option<Names> {
         let stakes: Vec<Stake> = members.iter().map(|member| member.stake).collect();
