@@ -5,7 +5,7 @@
 //! | [`cli`]       | what can be asked                                                   |
 //! | [`output`]    | what it prints, and the files it leaves                             |
 //! | [`committee`] | the committee that a command runs: stakes, rounding, places; [`weighing`]: other ones |
-//! | [`party`]     | one validator as a task: its links, its journal, its jobs           |
+//! | [`party`]     | one validator as a task: its links, its journal, its jobs; `memory`: what it may use more |
 //! | [`devnet`]    | real time: a committee of such tasks in one process                 |
 //! | [`execution`] | its blocks executed: states, transactions, a load                   |
 //! | [`follow`]    | a full node of such a devnet, which verifies everything             |
@@ -34,6 +34,7 @@ pub mod follow;
 pub mod http;
 mod interrupt;
 pub mod journal;
+mod memory;
 pub mod party;
 pub mod round;
 pub mod simulate;

@@ -123,6 +123,13 @@ impl<E: Engine> Engines<E> {
         }
     }
 
+    /// Tells this epoch's engine how much memory it may use.
+    pub(crate) fn memory(&mut self, now: Instant, bytes: u64) {
+        if let Some(term) = self.terms.get_mut(&self.current) {
+            term.memory(now, bytes);
+        }
+    }
+
     pub(crate) fn set_limit(&mut self, limit: Option<Slot>) {
         if let Some(term) = self.terms.get_mut(&self.current) {
             term.set_limit(limit);

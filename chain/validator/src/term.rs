@@ -99,6 +99,13 @@ impl<E: Engine> Term<E> {
         }
     }
 
+    /// See [`Engine::memory`]. An engine that has ended begins nothing.
+    pub fn memory(&mut self, now: Instant, bytes: u64) {
+        if self.end.is_none() {
+            self.engine.memory(now, bytes);
+        }
+    }
+
     /// See [`Engine::carry`]. A quiet engine's votes do not leave, so it carries nothing.
     ///
     /// # Errors
@@ -237,6 +244,10 @@ mod tests {
         fn idle(&mut self, _: Instant) {
             self.heard.push("idle");
         }
+
+        fn memory(&mut self, _: Instant, bytes: u64) {
+            self.heard.push(if bytes == 0 { "no memory" } else { "memory" });
+        }
     }
 
     const VALUE: Value = Value::new([7; 32]);
@@ -331,6 +342,16 @@ mod tests {
             term.handle(Instant::START, input);
         }
         term.idle(Instant::START);
+        term.memory(Instant::START, 0);
         assert_eq!(term.engine.heard, ["received"]);
+    }
+
+    #[test]
+    fn an_engine_is_told_what_the_network_and_the_memory_have_room_for() {
+        let mut term = term(1);
+        term.idle(Instant::START);
+        term.memory(Instant::START, 0);
+        term.memory(Instant::START, 1);
+        assert_eq!(term.engine.heard, ["idle", "no memory", "memory"]);
     }
 }

@@ -490,6 +490,7 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Machine for Validator<S, E,
                 self.participant.handle(now, participant::Input::Tick);
             }
             Input::Idle => self.engines.idle(now),
+            Input::Memory(bytes) => self.engines.memory(now, bytes),
         }
         self.settle(now);
     }

@@ -91,6 +91,8 @@ pub enum Input<S: KeyedScheme, E: Engine, A: ChainApplication = ()> {
     Tick,
     /// The network has room for more now, see [`Engine::idle`].
     Idle,
+    /// The engine may use so many bytes of memory more, see [`Engine::memory`].
+    Memory(u64),
 }
 
 /// What a validator wants done, in this order. See [`Effect`].

@@ -88,6 +88,11 @@ impl Engine for Dispel {
         Machine::handle(self, now, own::Input::Idle);
     }
 
+    fn memory(&mut self, now: Instant, bytes: u64) {
+        let stages = self.config.stages_in(bytes);
+        Machine::handle(self, now, own::Input::Room(stages));
+    }
+
     /// Votes of a stage before batches of it, and both before those of later stages.
     fn rank(message: &Message) -> u64 {
         let (stage, after) = match message {

@@ -73,4 +73,11 @@ impl Config {
         let patience = timeout / 10;
         Self { timeout, pace, patience, max_batch_bytes, ..Self::new(context, me, stakes) }
     }
+
+    /// The stages that so many bytes hold, if each has a full batch of every member. Stages that are open count as if
+    /// nothing of them were here yet.
+    pub(crate) fn stages_in(&self, bytes: u64) -> u64 {
+        let stage = self.max_batch_bytes.saturating_mul(self.stakes.len()).max(1);
+        bytes.checked_div(u64::try_from(stage).unwrap_or(u64::MAX)).unwrap_or(0)
+    }
 }

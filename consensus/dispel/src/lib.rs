@@ -43,6 +43,21 @@
 //! slow path. There is no second attempt: votes of later rounds release nothing, because the honest part of a
 //! quorum could then be made up of parties that voted in different rounds.
 //!
+//! # A party that was away
+//! It asks for the stages that it missed: outcomes, twelve in an answer, and believes one when a weak quorum says it
+//! alike; then the batches, by their hashes. What was missed before it began again is asked for at once. Peers keep
+//! 256 stages. A party that missed more does not come back by messages of its peers; the way in behind a later stage
+//! is [`Engine::adopted`](prefinal_engine::Engine::adopted), for a host that knows from others what is final up to
+//! there.
+//!
+//! Peers keep no checkpoint beside that. Those of Trantor are checkpoints of its `Replica`: an application's state, in
+//! pieces under a root that a quorum signs, in place of all blocks before. DISPEL has no application and signs nothing,
+//! so it could vouch for the last stage, its value and the names of the transactions of 256 stages, which matching
+//! answers of a weak quorum would prove without any of that code. This would not help: the chain reads every block, for
+//! keys and for changes of the committee, and the beacon hands over every slot. Who passes over stages needs what they
+//! came to, certified. A chain that keeps its states has that (`prefinal_sync`), for every engine; one that keeps
+//! none has nothing that could be certified.
+//!
 //! # What is proven elsewhere
 //! The binary consensus is the safe variant of DBFT ([Crain, Gramoli, Larrea,
 //! Raynal](https://arxiv.org/abs/1702.03068)) with its coordinator and timers; agreement and validity of that variant

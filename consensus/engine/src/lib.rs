@@ -133,7 +133,7 @@ pub trait Engine: Sized + Send + 'static {
     /// Whether the engine says what is proposed ([`Effect::Proposed`]), mostly before the prefinalization. An
     /// engine whose blocks name no parent cannot.
     const TELLS_PROPOSALS: bool = false;
-    /// Whether the engine has use for [`idle`](Self::idle).
+    /// Whether the engine has use for [`idle`](Self::idle) and [`memory`](Self::memory).
     const BEGINS_WHEN_IDLE: bool = false;
     /// How many of the last slots [`adopted`](Self::adopted) has to be shown; `None` if the engine needs every slot
     /// from its first one on.
@@ -151,6 +151,11 @@ pub trait Engine: Sized + Send + 'static {
     /// Tells the engine that its network has room for more now, see [`IdleMeter`]. Its outputs are then read with
     /// [`poll`](Self::poll). An engine with one slot at a time has no use for it.
     fn idle(&mut self, _now: Instant) {}
+
+    /// Tells the engine how many bytes of memory it may use besides what it uses now. Its outputs are then read with
+    /// [`poll`](Self::poll). What it heard last holds until it hears more; before that its configuration is the only
+    /// limit. An engine with one slot at a time has no use for it.
+    fn memory(&mut self, _now: Instant, _bytes: u64) {}
 
     /// The message's place in the queue to its peer: lower ones leave first, equal ones in the order in which they were
     /// sent. By default all are equal.

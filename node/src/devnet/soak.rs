@@ -13,6 +13,7 @@ use super::ledger::Ledger;
 use super::start::{Committee, Durable, start};
 use crate::http::{Board, genesis};
 use crate::journal::JournalFolder;
+use crate::memory;
 use crate::party::Time;
 use prefinal_lab::Failure;
 use prefinal_registry::NamedEngine;
@@ -39,7 +40,8 @@ pub async fn run<S: NamedScheme, E: NamedEngine>(
     let setup = Arc::new(setup);
     let (placement, away) = (None, BTreeSet::new());
     let committee = Committee { setup, identities, placement, durable, away, time };
-    let mut committee = start::<S, E, ()>(committee, &mut ()).await?;
+    let memory = memory::shares(parties.len());
+    let mut committee = start::<S, E, ()>(committee, memory, &mut ()).await?;
     let mut slots = 0_u64;
     while let Some(noticed) = committee.noticed.recv().await {
         match &noticed.event {

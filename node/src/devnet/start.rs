@@ -15,8 +15,8 @@ use prefinal_registry::{NamedEngine, NamedScheme};
 use prefinal_sim::{Placement, Seat};
 use prefinal_validator::setup::{Identity, Setup};
 use prefinal_validator::{ChainApplication, PastLife, Record, RecordOf, StartError, Validator};
-use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant as Clock;
 
 use super::pulse::Pulse;
@@ -96,9 +96,10 @@ type MessageOf<S, E, A> = prefinal_validator::Message<
     <A as ChainApplication>::Channels,
 >;
 
-/// One task per party. Those that were away for long run when they have caught up: [`Run::back`].
+/// One task per party, each told how much memory it may use more. Those that were away for long run when they have caught up: [`Run::back`].
 pub(super) async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
     committee: Committee,
+    memory: watch::Receiver<u64>,
     work: &mut W,
 ) -> Result<Run<S, E, W::Application>, Failure> {
     let parties = committee.identities.len();
@@ -124,6 +125,7 @@ pub(super) async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
         once: ResultCache::default(),
         dealers: Arc::new(Semaphore::new(cores().saturating_sub(1).max(1))),
         jobs: Arc::clone(&jobs),
+        memory,
     });
     // From the last key to the first value, or from one value to the next, there may be so many slots.
     let slots = u32::try_from(setup.lead.saturating_add(SPARE_SLOTS)).unwrap_or(u32::MAX);

@@ -15,8 +15,8 @@ use std::time::Duration;
 use ::prefinal_protocol::Instant;
 use prefinal_crypto_core::access::Party;
 use prefinal_journal::JournalError;
-use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant as Clock, MissedTickBehavior};
 
 mod desk;
@@ -79,6 +79,8 @@ pub struct PartyContext<S: NamedScheme, A: ChainApplication> {
     pub dealers: Arc<Semaphore>,
     /// Jobs of the key generation that are done.
     pub jobs: Arc<AtomicU64>,
+    /// Bytes of memory that each party may use more.
+    pub memory: watch::Receiver<u64>,
 }
 
 /// The clock that all parties of a devnet share.
@@ -163,6 +165,11 @@ impl<S: NamedScheme, E: Engine, A: ChainApplication> Task<S, E, A> {
         mut done: UnboundedReceiver<Verdict<S, E::Verdict, A>>,
         mut submitted: UnboundedReceiver<Vec<u8>>,
     ) -> Result<(), FolderError> {
+        let mut memory = self.shared.memory.clone();
+        if E::BEGINS_WHEN_IDLE {
+            let bytes = *memory.borrow_and_update();
+            self.take(Input::Memory(bytes))?;
+        }
         self.take(Input::Start)?;
         let mut meter = IdleMeter::new(INTERFACE);
         let mut samples = tokio::time::interval(IdleMeter::SAMPLE);
@@ -181,6 +188,10 @@ impl<S: NamedScheme, E: Engine, A: ChainApplication> Task<S, E, A> {
                     if meter.sample(self.outbox.links().datagrams()) {
                         self.take(Input::Idle)?;
                     }
+                }
+                Ok(()) = memory.changed(), if E::BEGINS_WHEN_IDLE => {
+                    let bytes = *memory.borrow_and_update();
+                    self.take(Input::Memory(bytes))?;
                 }
             }
         }

@@ -1,4 +1,6 @@
 //! What the network and the memory allow: how often a party speaks, and when it begins a stage.
+use prefinal_engine::Engine;
+
 use super::*;
 
 const MS: Duration = Duration::from_millis(1);
@@ -92,6 +94,31 @@ fn no_room_is_larger_than_what_votes_are_taken_of() {
         net.give(0, Input::Idle);
     }
     assert_eq!(net.batches(), 3);
+}
+
+/// Nobody has to say that the network is idle here.
+#[test]
+fn a_party_whose_memory_holds_no_stage_begins_none_and_goes_on_when_it_does() {
+    let config = Config { idleness: Idleness::Delivered, max_batch_bytes: 1000, ..config(0) };
+    let mut engine = Dispel::new(config, Vec::new()).unwrap();
+    // Four batches of a thousand bytes.
+    Engine::memory(&mut engine, Instant::START, 3999);
+    Engine::handle(&mut engine, Instant::START, prefinal_engine::Input::Start);
+    let begun = |engine: &mut Dispel| {
+        let outputs = std::iter::from_fn(|| Engine::poll(engine));
+        let effects = outputs.filter_map(prefinal_engine::Output::<Dispel>::effect);
+        let batch = |effect: &prefinal_engine::Effect<Dispel>| {
+            let prefinal_engine::Effect::Send { message, .. } = effect else { return false };
+            matches!(message, Message::Batch { .. })
+        };
+        effects.filter(batch).count()
+    };
+    assert_eq!(begun(&mut engine), 0);
+    let later = Instant::at(SECOND / 2);
+    Engine::handle(&mut engine, later, prefinal_engine::Input::Tick);
+    assert_eq!(begun(&mut engine), 0, "time makes no room");
+    Engine::memory(&mut engine, later, 4000);
+    assert_eq!(begun(&mut engine), 1);
 }
 
 /// Others may be as far ahead as the memory allowed when all began.

@@ -4,6 +4,7 @@
 //! |-------------|------------------------------------------------------------------------------------|
 //! | agreement   | one block for each slot with the same transactions, one output for each slot          |
 //! | total order | slots are final and revealed in one order, from the first on, none left out          |
+//! | once        | no transaction is in two places of the order, on engines that promise it             |
 //! | validity    | the output verifies under the public keys; a slot without output has none due        |
 //! | accusations | nobody honest is accused by anybody honest, and for no bad signature again and again   |
 //! | convictions | a party that shows an honest one two blocks for a slot is accused by it                |
@@ -17,12 +18,14 @@
 //! beacon or an engine.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::prefinal_beacon::{Binding, Path, Reveal, Slot, Value};
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::Instant;
 use prefinal_sim::{Note, Seat, check};
+use sha2::{Digest, Sha256};
 
 use super::arena::Observation;
 use super::forge::Forge;
@@ -45,6 +48,8 @@ pub(super) struct Account<'a, S: Forge> {
     pub(super) faulty: &'a BTreeSet<Party>,
     /// The parties that crashed on the way, and may be late.
     pub(super) crashed: BTreeSet<Party>,
+    /// Whether the engine promises that no transaction is ordered twice.
+    pub(super) orders_once: bool,
     /// Whose seat each seat is.
     pub(super) parties: &'a dyn Fn(Seat) -> Party,
     pub(super) notes: &'a [Note<Observation<S>>],
@@ -58,6 +63,9 @@ impl<S: Forge> Account<'_, S> {
     pub(super) fn check(&self) -> Result<Summary, Violation> {
         self.check_agreement()?;
         self.check_order()?;
+        if self.orders_once {
+            self.check_once()?;
+        }
         check_accusations(self.honest(), self.faulty, |seen| match seen {
             Observation::Accused(party, fault) => Some((*party, fault)),
             _ => None,
@@ -87,7 +95,7 @@ impl<S: Forge> Account<'_, S> {
         });
         blocks.map_err(|error| Violation::Agreement(error.to_string()))?;
         let contents = check::agreement(self.honest(), |seen| match seen {
-            Observation::Ordered(slot, digest) => Some((*slot, hex::encode(digest))),
+            Observation::Ordered(slot, transactions) => Some((*slot, digest(transactions))),
             _ => None,
         });
         contents.map_err(|error| {
@@ -110,6 +118,26 @@ impl<S: Forge> Account<'_, S> {
                 Observation::Revealed(reveal) => order.revealed(note.seat, reveal.slot, FIRST)?,
                 Observation::Skipped(slot) => order.revealed(note.seat, *slot, FIRST)?,
                 _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Executions are shorter than the memory in which engines keep what was ordered.
+    fn check_once(&self) -> Result<(), Violation> {
+        let mut slots: BTreeMap<&[u8], Slot> = BTreeMap::new();
+        let mut read = BTreeSet::new();
+        let ordered = self.honest().filter_map(|note| match &note.event {
+            Observation::Ordered(slot, transactions) => Some((*slot, transactions)),
+            _ => None,
+        });
+        // All have the same transactions in a slot.
+        for (slot, transactions) in ordered.filter(|(slot, _)| read.insert(*slot)) {
+            for bytes in transactions {
+                if let Some(first) = slots.insert(bytes, slot) {
+                    let what = format!("a transaction of {first} is ordered again in {slot}");
+                    return Err(Violation::Order(what));
+                }
             }
         }
         Ok(())
@@ -301,4 +329,10 @@ impl<S: Forge> Account<'_, S> {
         });
         without.map_or(Ok(()), |what| Err(Violation::Validity(what)))
     }
+}
+
+/// Of transactions in their order.
+fn digest(transactions: &[Arc<[u8]>]) -> String {
+    let one = |hash: Sha256, bytes: &Arc<[u8]>| hash.chain_update(Sha256::digest(bytes));
+    hex::encode(transactions.iter().fold(Sha256::new(), one).finalize())
 }

@@ -30,14 +30,13 @@ use crate::legible::{Act, ReadableEngine, partial_in};
 use crate::lives::Lives;
 use crate::seating::Seating;
 use prefinal_engine::{Engine, PastVotes};
-use sha2::{Digest, Sha256};
 
 /// What is noted of a run.
 #[derive(Clone, Debug)]
 pub(super) enum Observation<S: Scheme> {
     Act(Act),
-    /// A digest of the transactions of a slot that is final, in their order.
-    Ordered(Slot, [u8; 32]),
+    /// The transactions of a slot that is final, in their order.
+    Ordered(Slot, Vec<Arc<[u8]>>),
     Finalized(Slot, Option<Value>),
     Revealed(Box<Reveal<S>>),
     /// No value is due.
@@ -230,7 +229,7 @@ impl<E: ReadableEngine, S: Forge> Host for Arena<E, S> {
             Effect::RunEngine(job) => step.run(Job::Engine(job)),
             Effect::RunBeacon(job) => step.run(Job::Beacon(job)),
             Effect::Ordered(slot, transactions) => {
-                step.note(Observation::Ordered(slot, digest(&transactions)));
+                step.note(Observation::Ordered(slot, transactions));
             }
             Effect::Finalized(slot, value) => step.note(Observation::Finalized(slot, value)),
             Effect::Revealed(reveal) => step.note(Observation::Revealed(reveal)),
@@ -342,10 +341,4 @@ impl<E: ReadableEngine, S: Forge> Playable for Arena<E, S> {
     fn broken(&self) -> Option<String> {
         self.broken.as_ref().map(|why| format!("does not boot: {why}"))
     }
-}
-
-/// A digest of transactions in their order.
-fn digest(transactions: &[Arc<[u8]>]) -> [u8; 32] {
-    let one = |hash: Sha256, bytes: &Arc<[u8]>| hash.chain_update(Sha256::digest(bytes));
-    transactions.iter().fold(Sha256::new(), one).finalize().into()
 }

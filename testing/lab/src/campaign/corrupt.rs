@@ -180,6 +180,9 @@ pub(super) trait Corruptible: ReadableEngine {
     /// Whether parties get transactions on the way, because the engine's vices are about them.
     const LOADED: bool = false;
 
+    /// Whether the engine leaves out what a faulty party proposes again, so that no transaction is ordered twice.
+    const ORDERS_ONCE: bool = false;
+
     /// A committee as the engine knows it.
     fn committee(_: &Context, _: Vec<Member<Verified<PublicKey>>>) -> Option<Self::Committee> {
         None

@@ -98,6 +98,12 @@ impl<S: Forge> Table<S> {
         self.setup.members.iter().map(|member| member.stake.get()).collect()
     }
 
+    /// The same, for executions that are known to come to their end soon.
+    #[cfg(test)]
+    pub(super) fn impatient(self, patience: Duration) -> Self {
+        Self { bounds: Bounds { patience, ..self.bounds }, ..self }
+    }
+
     /// Starts an engine behind its records, as a validator does.
     fn start<E: NamedEngine>(&self) -> Start<E> {
         let (setup, identities) = (Arc::clone(&self.setup), Arc::clone(&self.identities));
@@ -199,19 +205,20 @@ impl<S: Forge> Table<S> {
         if E::LOADED {
             stage.load().map_err(Failure::bad_input)?;
         }
-        let outcome = stage.run().and_then(|()| {
-            let host = stage.simulation.host();
-            let account = Account {
-                terms: &terms,
-                hand: &self.hand,
-                stakes: self.stakes(),
-                faulty: stage.faulty(),
-                crashed: stage.simulation.crashed().map(|seat| host.seating.party(seat)).collect(),
-                parties: &|seat| host.seating.party(seat),
-                notes: stage.simulation.notes(),
-            };
-            account.check()
-        });
+        let lives = stage.run();
+        let host = stage.simulation.host();
+        let account = Account {
+            terms: &terms,
+            hand: &self.hand,
+            stakes: self.stakes(),
+            faulty: stage.faulty(),
+            crashed: stage.simulation.crashed().map(|seat| host.seating.party(seat)).collect(),
+            orders_once: E::ORDERS_ONCE,
+            parties: &|seat| host.seating.party(seat),
+            notes: stage.simulation.notes(),
+        };
+        // What went wrong before may be why nothing goes on.
+        let outcome = account.check().and_then(|summary| lives.map(|()| summary));
         Ok(stage.played(outcome))
     }
 }
@@ -260,6 +267,7 @@ mod tests {
             stakes: table.stakes(),
             faulty: &[].into(),
             crashed: [].into(),
+            orders_once: false,
             parties: &|seat| Party::new(seat.get()),
             notes,
         };

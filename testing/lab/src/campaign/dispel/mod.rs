@@ -57,6 +57,7 @@ pub(crate) enum Vice {
 }
 
 /// A committee, as names of batches depend on it.
+#[derive(Clone)]
 pub(crate) struct Names {
     context: [u8; 32],
     stakes: Vec<Stake>,
@@ -68,6 +69,7 @@ impl Corruptible for Dispel {
     type Vice = Vice;
 
     const LOADED: bool = true;
+    const ORDERS_ONCE: bool = true;
 
     fn committee(context: &Context, members: Vec<Member<Verified<PublicKey>>>) -> Option<Names> {
         let stakes: Vec<Stake> = members.iter().map(|member| member.stake).collect();
@@ -408,5 +410,7 @@ impl<M: Envelope<Message>> Rule<M> for Intriguer {
     }
 }
 
+#[cfg(test)]
+mod mistaken;
 #[cfg(test)]
 mod tests;

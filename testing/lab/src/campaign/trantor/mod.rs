@@ -76,6 +76,7 @@ impl Corruptible for Trantor {
     type Vice = Vice;
 
     const LOADED: bool = true;
+    const ORDERS_ONCE: bool = true;
 
     fn committee(context: &Context, members: Vec<Member<Verified<PublicKey>>>) -> Option<Replicas> {
         Replicas::new(context, members).ok()
