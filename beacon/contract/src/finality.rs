@@ -9,7 +9,7 @@
 //! |-------|----------------------------------|----------------------------------|
 //! | slow  | `f + 1`                          | `X − f`                          |
 //! | fast  | `q`                              | (up to everything)               |
-//! | tight | `q`                              | `X − f`                          |
+//! | tight | `q`                              | `q`, so that a party that knows a value to be final has its output |
 //!
 //! If weight *is* stake, the threshold is the amount in the table. If stake was rounded to weight,
 //! [`Separation`] says which stake a threshold stands for, over all sets of parties.
@@ -105,14 +105,14 @@ pub enum ThresholdError {
         /// The least stake that may open the path, and the threshold for it.
         need: Amount,
     },
-    /// The honest parties alone could not compute the output.
-    #[error("{path} path opens for sure from {got} on, and the honest alone hold {most}")]
+    /// Those who must suffice could not compute the output: the honest parties alone; with tight thresholds a quorum.
+    #[error("{path} path opens for sure from {got} on, and must from {most} on")]
     OpensNever {
         /// The path that the threshold belongs to.
         path: Path,
         /// The threshold, and the least stake that always reaches it, however the stake is spread.
         got: Amount,
-        /// The least stake that is honest, and the threshold that it reaches.
+        /// The stake that must suffice, and the threshold that it reaches.
         most: Amount,
     },
 }
@@ -261,7 +261,8 @@ impl Finality {
     /// Checks the threshold of one path. It is the weight from which partials give the output.
     ///
     /// # Errors
-    /// If the path opens before finality, or if the honest parties alone do not reach the threshold.
+    /// If the path opens before finality, or if the honest parties alone do not reach the threshold; on the tight path,
+    /// if a quorum does not.
     pub fn check(&self, path: Path, threshold: u128) -> Result<(), ThresholdError> {
         self.check_secrecy(path, threshold)?;
         self.check_reconstruction(path, threshold)
@@ -281,10 +282,11 @@ impl Finality {
     }
 
     fn check_reconstruction(&self, path: Path, threshold: u128) -> Result<(), ThresholdError> {
-        if path == Path::Fast {
-            return Ok(());
-        }
-        let stake = self.honest().get();
+        let stake = match path {
+            Path::Fast => return Ok(()),
+            Path::Slow => self.honest().get(),
+            Path::Tight => self.quorum,
+        };
         let got = Amount { stake: self.least_sufficient(threshold), weight: threshold };
         if got.stake > stake {
             let most = Amount { stake, weight: self.most_reached(stake) };

@@ -4,7 +4,7 @@
 use prefinal_beacon::{
     Amount, Beacon, Bls, ConfigError, Finality, MultiSig, Path, Quorum, ThresholdError,
 };
-use prefinal_weighted_rounding::{Objective, Profile as Pairs, Rounding, Stake, Weight};
+use prefinal_weighted_rounding::{Objective, Profile as Pairs, Ratio, Rounding, Stake, Weight};
 
 use crate::fixture::*;
 
@@ -50,6 +50,22 @@ fn tight_is_what_makes_a_value_final_and_nothing_else() {
     assert_eq!(tight(2), early(Path::Tight, (2, 2), (3, 3)));
     assert_eq!(tight(3), Ok(()));
     assert_eq!(tight(4), never(Path::Tight, (4, 4), (3, 3)));
+}
+
+/// Where fewer may be faulty, the honest hold more than a quorum, and have to wait for none of the rest.
+#[test]
+fn tight_is_a_quorum_also_if_more_are_honest() {
+    let quorum = Quorum::new(Ratio::TWO_THIRDS, Ratio::new(1, 5).unwrap());
+    let finality = Finality::exact(&[1; 10].map(Stake::new), quorum).unwrap();
+    assert_eq!((finality.quorum(), finality.honest()), (Stake::new(7), Stake::new(9)));
+    let tight = |t| {
+        let mut world = World::<Bls>::new(1102, &[1; 10], [2, 8, t]);
+        world.finality = finality.clone();
+        Beacon::new(world.config(A, &TIGHT), &[]).map(drop)
+    };
+    assert_eq!(tight(6), early(Path::Tight, (6, 6), (7, 7)));
+    assert_eq!(tight(7), Ok(()));
+    assert_eq!(tight(8), never(Path::Tight, (8, 8), (7, 7)));
 }
 
 #[test]

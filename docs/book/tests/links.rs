@@ -104,6 +104,26 @@ fn every_page_of_ours_is_written() {
     }
 }
 
+/// Files of the repository that chapters name.
+#[test]
+fn every_file_that_is_named_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut named = 0;
+    for (name, text) in chapters() {
+        let prose = text.split("```").step_by(2);
+        let code = prose.flat_map(|part| part.split('`').skip(1).step_by(2));
+        let is_ours = |word: &&str| {
+            word.split_once('/').is_some_and(|(first, _)| root.join(first).join("src").exists())
+                || ["testing/", "chain/", "consensus/", "bindings/"].iter().any(|top| word.starts_with(top))
+        };
+        for word in code.filter(is_ours).filter(|word| word.contains('.')) {
+            assert!(root.join(word).exists(), "{}: {word}", name.display());
+            named += 1;
+        }
+    }
+    assert!(named > 10, "{named} files");
+}
+
 /// A snippet that is not in the list of `lib.rs` would be tested by nobody.
 #[test]
 fn every_snippet_is_tested() {
