@@ -132,7 +132,8 @@ fn shown<E: Engine>(
     {
         // The chain's first blocks are executed by nobody, and may have ordered what is not to be ordered again.
         let height = Height::new(first.height.get().checked_sub(1)?);
-        let header = blocks.header(height).filter(|_| height > Height::GENESIS)?;
+        let is_right = |header: &Header| header.height == height && height > Height::GENESIS;
+        let header = blocks.header(height).filter(is_right)?;
         headers.push(header);
     }
     let unread = Cell::new(headers.len());

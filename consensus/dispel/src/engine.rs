@@ -7,7 +7,7 @@ use prefinal_weighted_rounding::Stake;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::batch::{Batch, BatchId, StageOutcome, Transaction, value_of};
+use crate::batch::{Batch, BatchId, StageOutcome, Transaction, TransactionId, value_of};
 use crate::config::{Config, Idleness};
 use crate::message::Message;
 use crate::pool::{Ordered, Pool, SubmitError};
@@ -199,6 +199,8 @@ impl Dispel {
 
     fn restore(&mut self, records: Vec<Record>) -> Result<(), ConfigError> {
         let me = self.config.me;
+        // What others have ordered counts when this party goes on behind it, and not before.
+        let mut shown = Vec::new();
         for record in records {
             match record {
                 Record::Stored { stage, proposer, batch } => {
@@ -230,14 +232,8 @@ impl Dispel {
                         return Err(ConfigError::OtherRecords);
                     }
                 }
-                Record::Ordered { stage, transactions } => {
-                    // As at those that were there: what they have forgotten by then is ordered again.
-                    self.ordered.forget_below(Slot::new(stage.get().saturating_sub(RETAINED)));
-                    for id in transactions {
-                        self.ordered.insert(stage, id);
-                    }
-                }
-                Record::Adopted(stage) => self.adopt(stage),
+                Record::Ordered { stage, transactions } => shown.push((stage, transactions)),
+                Record::Adopted(stage) => self.adopt(stage, std::mem::take(&mut shown)),
             }
         }
         Ok(())
@@ -245,9 +241,17 @@ impl Dispel {
 
     /// Goes on behind a stage that is over at others. Stages in which this party may still take part stay as they are,
     /// so it says nothing else than it has said there.
-    fn adopt(&mut self, stage: Slot) {
-        // That the last of them were reported need not be on record.
+    fn adopt(&mut self, stage: Slot, shown: Vec<(Slot, Vec<TransactionId>)>) {
+        // That the last of them were reported need not be on record. What they repeat is known by what was ordered
+        // before them, so they come first.
         while self.next <= stage && self.take_block(self.next).is_some() {}
+        for (stage, transactions) in shown {
+            // As at those that were there: what they have forgotten by then is ordered again.
+            self.ordered.forget_below(Slot::new(stage.get().saturating_sub(RETAINED)));
+            for id in transactions {
+                self.ordered.insert(stage, id);
+            }
+        }
         if self.next <= stage {
             self.pass(stage);
         }

@@ -49,8 +49,8 @@ use super::store::{AttestedStore, lock};
 use crate::follow::jobs::{EffectOf, InputOf, Jobs};
 use crate::party::network::Outbox;
 
-/// A party that is behind by more blocks than this follows. So many the engine fetches in one message, and beacons have
-/// the values of their slots.
+/// A party that is behind by more blocks than this follows. So many Jolteon fetches in one message, and beacons have the
+/// values of their slots.
 const FAR: u64 = 64;
 
 /// It follows until it is so near.

@@ -48,6 +48,19 @@ impl StoredBlocks for Blocks {
     }
 }
 
+/// A damaged store: whichever block is asked for, it has the one of slot 90.
+struct Circle;
+
+impl StoredBlocks for Circle {
+    fn header(&self, _: Height) -> Option<Header> {
+        Some(header(90))
+    }
+
+    fn transactions(&self, _: Height) -> Option<Vec<Vec<u8>>> {
+        Some(Vec::new())
+    }
+}
+
 fn adopted<S: KeyedScheme, E: Engine>(
     setup: &Setup,
     records: &[OfPartyWith<E>],
@@ -157,7 +170,7 @@ fn a_party_that_has_to_read_every_block_reads_every_block() {
 }
 
 /// The slots whose blocks a DISPEL engine is shown when its party goes on behind the last one.
-fn shown_to_dispel(past: &[OfPartyWith<Dispel>], last: u64, blocks: &Blocks) -> Option<Vec<u64>> {
+fn shown_to_dispel(past: &[OfPartyWith<Dispel>], last: u64, blocks: &impl StoredBlocks) -> Option<Vec<u64>> {
     let added = adopt::adopted::<Bls, Dispel>(&SETUP, past, header(last), blocks);
     let of_engine = added.iter().filter_map(|record| match record {
         Record::Engine(_, record) => Some(record.clone()),
@@ -198,6 +211,8 @@ fn an_engine_is_shown_all_that_was_ordered_lately_and_not_here_or_it_goes_on_fro
     // One that is not to be read.
     let lost = Blocks { lost: Some(Height::new(50)) };
     assert_eq!(shown_to_dispel(&past::<Dispel>(), 90, &lost), None);
+    // One that names itself as its parent.
+    assert_eq!(shown_to_dispel(&past::<Dispel>(), 90, &Circle), None);
 }
 
 #[test]

@@ -176,3 +176,38 @@ fn what_it_ordered_itself_is_left_out_though_its_report_is_not_on_record() {
     repeat(&mut net, 1);
     assert!(!last_has(&net, 1));
 }
+
+/// A stage that it has decided and not reported repeats what others have forgotten by the end of what is shown: it is no
+/// new transaction for that.
+#[test]
+fn what_others_left_out_long_ago_is_left_out_though_its_report_is_not_on_record() {
+    let mut net = Net::new(&[0, 1, 2, 3]);
+    (1..=59).for_each(|number| order(&mut net, number));
+    repeat(&mut net, 1);
+    assert!(!last_has(&net, 1));
+    let repeated = u64::try_from(net.blocks[&party(0)].len()).unwrap();
+    net.engines.remove(&party(AWAY));
+    let records = net.records.get_mut(&party(AWAY)).unwrap();
+    records.retain(|record| *record != Record::Finalized(slot(repeated)));
+    let last = RETAINED + 40;
+    (repeated + 1..=last).for_each(|number| order(&mut net, number));
+    let mut shown = shown(&net, last);
+    shown.retain(|block| block.slot > slot(repeated));
+    adopt(&mut net, shown);
+    net.wait(SECOND * 2);
+    repeat(&mut net, 1);
+    assert!(last_has(&net, 1), "it was ordered again");
+}
+
+/// A crash on the way left some of what was shown on record, and not that it is all.
+#[test]
+fn what_is_shown_in_part_changes_nothing() {
+    let mut net = away();
+    (3..=10).for_each(|stage| order(&mut net, stage));
+    let mut part = Dispel::adopted(shown(&net, 10).into_iter());
+    assert_eq!(part.pop(), Some(Record::Adopted(slot(10))));
+    net.records.entry(party(AWAY)).or_default().extend(part);
+    net.restart(AWAY);
+    net.wait(SECOND * 10);
+    assert!(last_has(&net, 10));
+}
