@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Optional
 
 import matplotlib
 
@@ -48,6 +48,32 @@ axes.set_xlabel("message delays after finality, mean")
 axes.set_ylabel("")
 plt.tight_layout()
 plt.savefig(OUT / "message_delays.png", dpi=110)
+
+# %% [markdown]
+# ## Final and computable at one instant
+# With tight thresholds every slot that votes make final can be computed at that instant, wherever parties are
+# (Theorem 5.2). With a ramp it is so if all prefinalize at one instant, here on equal links (Theorem 6.3), and not on a
+# map of the world.
+
+# %%
+equal = {"regions": ["here"], "round_trips": {("here", "here"): 100}, "jitter": 0}
+RUNS: dict[str, tuple[Literal["fast", "tight"], dict[str, Any], Optional[str]]] = {
+    "tight, on the map": ("tight", {}, "tight"),
+    "ramp, equal links": ("fast", equal, "synchronous"),
+    "ramp, on the map": ("fast", {}, None),
+}
+_, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+for name, (path, network, premise) in RUNS.items():
+    slots = prefinal.simulate(largest, path=path, scheme="wvuf", slots=SLOTS, **network).slots_frame()
+    gap = (slots["computable_us"] - slots["final_us"]) / 1000
+    if premise is not None:
+        met = slots["premise"] == premise
+        assert met.any() and (gap[met] == 0).all()
+    axes.plot(range(len(gap)), gap, marker="o", label=name)
+axes.set_xlabel("slot")
+axes.set_ylabel("from final to computable, ms")
+axes.legend()
+plt.savefig(OUT / "one_instant.png", dpi=110)
 
 # %% [markdown]
 # ## What total weight buys
