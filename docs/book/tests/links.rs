@@ -114,7 +114,9 @@ fn every_file_that_is_named_is_there() {
         let code = prose.flat_map(|part| part.split('`').skip(1).step_by(2));
         let is_ours = |word: &&str| {
             word.split_once('/').is_some_and(|(first, _)| root.join(first).join("src").exists())
-                || ["testing/", "chain/", "consensus/", "bindings/"].iter().any(|top| word.starts_with(top))
+                || ["testing/", "chain/", "consensus/", "bindings/"]
+                    .iter()
+                    .any(|top| word.starts_with(top))
         };
         for word in code.filter(is_ours).filter(|word| word.contains('.')) {
             assert!(root.join(word).exists(), "{}: {word}", name.display());

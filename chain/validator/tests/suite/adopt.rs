@@ -170,7 +170,11 @@ fn a_party_that_has_to_read_every_block_reads_every_block() {
 }
 
 /// The slots whose blocks a DISPEL engine is shown when its party goes on behind the last one.
-fn shown_to_dispel(past: &[OfPartyWith<Dispel>], last: u64, blocks: &impl StoredBlocks) -> Option<Vec<u64>> {
+fn shown_to_dispel(
+    past: &[OfPartyWith<Dispel>],
+    last: u64,
+    blocks: &impl StoredBlocks,
+) -> Option<Vec<u64>> {
     let added = adopt::adopted::<Bls, Dispel>(&SETUP, past, header(last), blocks);
     let of_engine = added.iter().filter_map(|record| match record {
         Record::Engine(_, record) => Some(record.clone()),

@@ -213,8 +213,7 @@ impl<S: Forge> Account<'_, S> {
         let finals: BTreeMap<Slot, Value> = finals.collect();
         let is_bound = self.terms.binding == Binding::Value;
         let is_final = |slot: Slot, value: Value| finals.get(&slot) == Some(&value);
-        let exceptions =
-            Exceptions { faulty: self.faulty.clone(), crashed: self.crashed.clone() };
+        let exceptions = Exceptions { faulty: self.faulty.clone(), crashed: self.crashed.clone() };
         let mut clock = self.hand.clock(self.stakes.clone(), exceptions);
         if self.terms.declared.is_none() {
             clock.stay_slow();
