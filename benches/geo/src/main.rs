@@ -44,11 +44,12 @@ fn milliseconds(wait: Option<Duration>) -> Outcome<f64> {
     Ok(wait.ok_or("no waits")?.as_secs_f64() * 1e3)
 }
 
-/// Mean and percentiles, in milliseconds.
+/// Mean, percentiles, and the mean of the slots' longest, in milliseconds.
 fn put_waits(row: CaseRows<'_>, waits: &Waits) -> Outcome<()> {
     let mut row = row.put(OURS, "mean", milliseconds(waits.mean())?, "ms");
     for (quantity, percent) in [("p50", 50), ("p90", 90), ("p99", 99)] {
         row = row.put(OURS, quantity, milliseconds(waits.percentile(percent))?, "ms");
     }
+    row.put(OURS, "longest", milliseconds(waits.mean_of_longest())?, "ms");
     Ok(())
 }

@@ -171,6 +171,8 @@ def test_slots_are_final_before_anybody_can_compute_their_value(honest: prefinal
         same = frame[frame["premise"].isin(["tight", "synchronous"])]
         assert (same["final_us"] == same["computable_us"]).all()
         assert run.path != "tight" or len(same) > 0
+        longest = [max(wait.ms for wait in run.waits if wait.slot == slot) for slot in frame["slot"]]
+        assert list(frame["longest_ms"]) == longest
         waits = run.waits_frame()
         assert list(waits.columns) == ["slot", "party", "path", "ms"]
         assert len(waits) == len(run.waits)

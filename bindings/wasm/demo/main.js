@@ -78,16 +78,18 @@ function show() {
   say(`${checked} values verified here, ${bad}${rest}`, refused > 0);
 }
 
-/** Waits by one path, of the slots where somebody had the value by it. */
-const waitsBy = (path) => slots.map(({ waits }) => waits?.[path]?.mean_ms).filter(Number.isFinite);
+/** Waits by one path, of the slots where somebody had the value by it: the mean of the parties, or the longest. */
+const waitsBy = (path, of = 'mean_ms') => slots.map(({ waits }) => waits?.[path]?.[of]).filter(Number.isFinite);
+
+const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 
 /** The least of the sorted numbers that at least this share of them does not exceed. */
 const percentile = (sorted, share) => sorted[Math.max(Math.ceil(share * sorted.length) - 1, 0)];
 
 function summary(path) {
   const sorted = waitsBy(path).sort((one, other) => one - other);
-  const mean = sorted.reduce((sum, one) => sum + one, 0) / sorted.length;
-  const numbers = [mean, ...[0.5, 0.9, 0.99].map((share) => percentile(sorted, share))];
+  const percentiles = [0.5, 0.9, 0.99].map((share) => percentile(sorted, share));
+  const numbers = [mean(sorted), ...percentiles, mean(waitsBy(path, 'longest_ms'))];
   const shown = numbers.map((number) => cell(sorted.length === 0 ? '–' : number.toFixed(1)));
   return row(cell(path, path), cell(sorted.length), ...shown);
 }
@@ -113,7 +115,7 @@ function plot() {
   at('plot').setAttribute('viewBox', `0 0 ${width} ${height}`);
   at('plot').style.height = `${height}px`;
   const [left, right, top, bottom] = [78, width - 8, 12, height - 28];
-  const high = roundUp(Math.max(...PATHS.flatMap(waitsBy), 1));
+  const high = roundUp(Math.max(...PATHS.flatMap((path) => waitsBy(path)), 1));
   const [first, last] = [slots[0].slot, slots.at(-1).slot];
   const x = (slot) => (last === first ? left : left + ((right - left) * (slot - first)) / (last - first));
   const y = (wait) => bottom - ((bottom - top) * wait) / high;

@@ -74,7 +74,7 @@ test('the page follows a devnet, verifies its values and plots both paths', asyn
   }
   assert.match(await page.locator('#block').innerText(), /^([0-9a-f]{64}|none: the slot was skipped)$/);
   for (const summary of await page.locator('#summary tr').allInnerTexts()) {
-    assert.match(summary, /^(fast|slow)\s+\d+(\s+\d+\.\d){4}$/);
+    assert.match(summary, /^(fast|slow)\s+\d+(\s+\d+\.\d){5}$/);
   }
   const links = await page.locator('#links a').evaluateAll((all) => all.map((one) => one.href));
   assert.ok(links.length >= 5);

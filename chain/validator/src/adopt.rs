@@ -31,7 +31,7 @@
 //! | DISPEL    | what 256 stages have ordered, which is not ordered again  | the transactions of the last blocks  |
 //! | Trantor   | which batches 1024 heights have ordered, in which of 256 heights each transaction stood last, and which leaders failed | it cannot be shown that: see its `adapter` |
 //!
-//! The store has those transactions that are executed. An engine may order others a second time; nobody reads them.
+//! The store has those transactions that are executed. An engine may order others a second time, which nobody executes.
 //!
 //! **What engines still do by themselves**: all of them fetch what was decided a short while ago. It is how a party comes
 //! from the last block of its store to the tip, how one that missed less comes back, and the only way on a chain that

@@ -169,7 +169,7 @@ pub trait Engine: Sized + Send + 'static {
     /// it is.
     ///
     /// Of the transactions only those are there that the chain executes. A block may later repeat another one that
-    /// peers leave out, and nobody minds.
+    /// peers leave out: it is not executed either.
     fn adopted(_blocks: impl Iterator<Item = FinalBlock>) -> Vec<Self::Record> {
         Vec::new()
     }

@@ -86,15 +86,16 @@ fn print(curves: &[Curve]) {
     let rows = curves.iter().flat_map(|Curve { name, points, .. }| {
         points.iter().map(|(submitted, point)| {
             let [mean, p50, _, p99] = point.waits.cells();
-            let [value, ..] = point.value_waits.cells();
+            let [value, .., longest] = point.value_waits.cells_with_longest();
             let counts = [submitted.to_string(), point.per_second.to_string()];
-            [&[(*name).to_owned()][..], &counts, &[mean, p50, p99, value]].concat()
+            [&[(*name).to_owned()][..], &counts, &[mean, p50, p99, value, longest]].concat()
         })
     });
     let header =
-        ["beside the engine", "submitted/s", "executable/s", "mean, ms", "p50", "p99", "value"];
+        ["beside the engine", "in/s", "out/s", "mean, ms", "p50", "p99", "value", "longest"];
     say!("{}", table::table(&header, rows));
-    say!("value: the mean wait for the slot's value, which is in the others");
+    say!("in: submitted; out: executable, with the value of their slot");
+    say!("value: the mean wait for that value, which is in the others; longest: of any party, by slot");
 }
 
 fn write(options: &Options, curves: &[Curve], costs: Costs) -> Result<(), Failure> {
@@ -111,13 +112,15 @@ fn write(options: &Options, curves: &[Curve], costs: Costs) -> Result<(), Failur
         "p90_us",
         "p99_us",
         "value_mean_us",
+        "value_mean_of_longest_us",
         "slots",
     ];
     let rows = curves.iter().flat_map(|Curve { name, points, .. }| {
         points.iter().map(|(submitted, point)| {
             let waits = &point.waits;
             let spans = [waits.mean(), waits.percentile(50), waits.percentile(90)];
-            let more = [waits.percentile(99), point.value_waits.mean()];
+            let values = [point.value_waits.mean(), point.value_waits.mean_of_longest()];
+            let more = [waits.percentile(99)].into_iter().chain(values);
             let fixed = [
                 (*name).to_owned(),
                 options.committee.seed.to_string(),

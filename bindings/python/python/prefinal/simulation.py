@@ -118,10 +118,15 @@ class Simulation:
         return pandas.DataFrame(self.waits, columns=["slot", "party", "path", "ms"])
 
     def slots_frame(self) -> Any:
-        """The global times as a ``pandas.DataFrame``, a row for each slot; needs pandas."""
+        """The global times as a ``pandas.DataFrame``, a row for each slot; needs pandas.
+
+        ``longest_ms`` is the longest wait of any party, the paper's latency of the slot (Definition 12).
+        """
         import pandas
 
-        return pandas.DataFrame(self.global_times)
+        longest = self.waits_frame().groupby("slot")["ms"].max()
+        frame = pandas.DataFrame(self.global_times)
+        return frame.assign(longest_ms=frame["slot"].map(longest))
 
 
 def simulate(

@@ -30,7 +30,7 @@ use crate::committee::Subject;
 use crate::failure::Failure;
 use crate::global::{Exceptions, GlobalClock};
 use crate::priced::Priced;
-use crate::waits::Waits;
+use crate::waits::{Wait, Waits};
 use prefinal_validator::setup::{Algorithm, Plan};
 
 /// Bytes of a bundle: party and number, and payload.
@@ -183,7 +183,7 @@ struct Account {
     /// Bundles of a party in a slot whose value it does not have, and since when it is final.
     waiting: BTreeMap<(Party, Slot), (Instant, Vec<Instant>)>,
     waits: Vec<Duration>,
-    value_waits: Vec<Duration>,
+    value_waits: Vec<Wait>,
     slots: u64,
 }
 
@@ -206,7 +206,7 @@ impl Account {
                 if let Some((known, since)) = self.waiting.remove(&(party, slot)) {
                     self.executable(since, at);
                     if at.since_start() >= self.demand.warm_up {
-                        self.value_waits.push(at.since(known));
+                        self.value_waits.push(Wait { slot, span: at.since(known) });
                     }
                 }
             }
