@@ -1,8 +1,8 @@
-//! Theorem 6.1: with a ramp, global reconstruction comes behind global finalization in some execution, whatever
-//! the algorithm. Its proof, by running the executions that it pairs.
+//! Theorem 6.1: with a ramp, global reconstruction comes behind global finalization in some execution. Its proof, by
+//! running the executions that it pairs.
 //!
-//! Algorithms that release on prefinalize differ in the weight `T` that opens the value. With a ramp there is
-//! no good one. `q` is the stake that makes a value final (`t_fin`), and `N` a set of less stake:
+//! The theorem is about all algorithms. Played are those that release on prefinalize. They differ in the weight `T` that
+//! opens the value, and with a ramp there is no good one. `q` is the stake that makes a value final (`t_fin`), and `N` a set of less stake:
 //!
 //! | if                           | executions                                | what happens                       |
 //! |------------------------------|-------------------------------------------|------------------------------------|
@@ -10,8 +10,8 @@
 //! |                              | `E′`: the same, but `p` does so a moment later | reconstructed at 0, final later: contradicts Lemma 1 |
 //! | no such `N` has              | some quorum has less than `T`, and prefinalizes at 0 | final at 0, reconstructed later: the theorem |
 //!
-//! In the proof's case 1, `p` reveals its share when it prefinalizes. In case 2 it does not, here because the
-//! rounding gave it none. All others see the same in `E` and `E′` until `p` has spoken, so no algorithm that takes
+//! In the proof's case 1, `p` reveals its share when it prefinalizes. In case 2 it does not: it withholds it, or, as here,
+//! the rounding gave it none, which is the same to all others. All others see the same in `E` and `E′` until `p` has spoken, so no algorithm that takes
 //! this `T` can tell one from the other. Our beacon refuses every `T` of the first row when it starts
 //! (`OpensEarly`); to run them it is told that weight is stake. Global times are read from what is on the
 //! wire, which the adversary receives at once (section 3.1): the value is reconstructed as soon as the
