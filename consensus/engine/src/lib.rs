@@ -331,6 +331,6 @@ pub struct Block {
 pub struct FinalBlock {
     /// The slot that the engines of others decided.
     pub slot: Slot,
-    /// Its block.
+    /// The block that is final there.
     pub block: Block,
 }

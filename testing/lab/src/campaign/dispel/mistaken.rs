@@ -15,7 +15,7 @@ use super::super::corrupt::Committees;
 use super::*;
 use crate::legible::{Act, ReadableEngine};
 
-/// The mistakes.
+/// What the parties do wrong, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mistake {
     /// None: what happens is the same as without the code around the engine.
