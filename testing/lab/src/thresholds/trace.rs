@@ -10,7 +10,6 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use ::prefinal_beacon::{Message as Partial, Path, Slot};
-use prefinal_crypto_core::access::Party;
 use prefinal_protocol::Instant;
 use prefinal_pvss_dkg::{Paths, Shape};
 use prefinal_sim::Seat;
@@ -18,7 +17,6 @@ use prefinal_weighted_rounding::Weight;
 
 use crate::committee::{Observation, Subject};
 use crate::failure::Failure;
-use crate::global::{Exceptions, GlobalClocks};
 use crate::latency::{Experiment, PATIENCE};
 use crate::legible::partial_in;
 use prefinal_validator::Message;
@@ -82,10 +80,7 @@ impl Trace {
         }
         let mut finalized: BTreeMap<Slot, Vec<Option<Instant>>> = BTreeMap::new();
         let mut valued = BTreeMap::new();
-        let mut clocks = GlobalClocks::new(Exceptions::default());
-        clocks.learn(&simulation.host().setups());
         for note in simulation.notes() {
-            clocks.take(Party::new(note.seat.get()), note);
             match &note.event {
                 Observation::Finalized(slot, _) => {
                     let places = finalized.entry(*slot).or_insert_with(|| vec![None; parties]);
@@ -101,7 +96,6 @@ impl Trace {
                 _ => {}
             }
         }
-        clocks.close()?;
         // The last slots are not complete everywhere.
         finalized.retain(|slot, _| valued.get(slot) == Some(&parties));
         let arrivals = arrivals.take();
