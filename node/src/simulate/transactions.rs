@@ -95,7 +95,7 @@ fn print(curves: &[Curve]) {
         ["beside the engine", "in/s", "out/s", "mean, ms", "p50", "p99", "value", "longest"];
     say!("{}", table::table(&header, rows));
     say!("in: submitted; out: executable, with the value of their slot");
-    say!("value: the mean wait for that value, which is in the others; longest: of any party, by slot");
+    say!("value: the mean wait for it, which is in the others; longest: of a slot, mean");
 }
 
 fn write(options: &Options, curves: &[Curve], costs: Costs) -> Result<(), Failure> {
