@@ -28,7 +28,7 @@ const value = ({ number, signature, randomness }, at) => ({
   value: randomness,
   signature,
   block: at === 1 ? null : signature.slice(0, 64),
-  waits: { fast: { parties: 3, mean_ms: 2 + at, longest_ms: 3 }, slow: { parties: 1, mean_ms: 6 + at, longest_ms: 7 } },
+  waits: { fast: { parties: 3, mean_ms: 2 + at, longest_ms: 3 + at }, slow: { parties: 1, mean_ms: 6 + at, longest_ms: 7 + at } },
 });
 const honest = quicknet.rounds.map(value);
 // As where nobody had the value by the slow path.
@@ -150,11 +150,11 @@ test('the page sums waits up by path, and says who shares the key', async () => 
   const { page, complaints } = await open();
   await page.waitForFunction((count) => document.querySelectorAll('#rows tr').length === count, honest.length);
   await page.waitForFunction(() => document.querySelectorAll('#members tr').length > 0);
-  // Fast waits are 2, 3, 4 and 5 ms, slow ones 6, 7 and 9.
+  // Fast waits are 2, 3, 4 and 5 ms, slow ones 6, 7 and 9; the longest of a slot is one more.
   assert.equal(honest.length, 4);
   assert.deepEqual(await cells(page, '#summary'), [
-    ['fast', '4', '3.5', '3.0', '5.0', '5.0'],
-    ['slow', '3', '7.3', '7.0', '9.0', '9.0'],
+    ['fast', '4', '3.5', '3.0', '5.0', '5.0', '4.5'],
+    ['slow', '3', '7.3', '7.0', '9.0', '9.0', '8.3'],
   ]);
   assert.equal(await page.locator('#slow-needs').innerText(), '9 of 20 shares');
   assert.equal(await page.locator('#fast-needs').innerText(), '15 of 20 shares');
