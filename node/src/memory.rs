@@ -12,6 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use prefinal_engine::Engine;
 use tokio::sync::watch;
 
 /// Time between two looks.
@@ -19,9 +20,12 @@ const PERIOD: Duration = Duration::from_millis(100);
 
 /// The bytes that each of so many parties in this process may use besides those that it uses now: an equal part of what
 /// is left. They change ten times a second, as long as somebody listens. Where the system does not say what is left,
-/// they are as many as there are numbers for.
+/// they are as many as there are numbers for, and where the engine has no use for it nobody looks.
 #[must_use]
-pub(crate) fn shares(parties: usize) -> watch::Receiver<u64> {
+pub(crate) fn shares<E: Engine>(parties: usize) -> watch::Receiver<u64> {
+    if !E::BEGINS_WHEN_IDLE {
+        return watch::channel(u64::MAX).1;
+    }
     let parties = u64::try_from(parties).unwrap_or(u64::MAX).max(1);
     let share = move || Some(left(Path::new("/"))? / parties);
     let (tell, heard) = watch::channel(share().unwrap_or(u64::MAX));
@@ -99,6 +103,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
+    use prefinal_registry::{Dispel, Jolteon};
     use tempfile::TempDir;
 
     use super::*;
@@ -170,10 +175,17 @@ mod tests {
     async fn this_machine_says_what_is_left_and_parties_share_it() {
         let whole = left(Path::new("/")).unwrap();
         assert!(whole > 0 && whole < 1 << 50, "{whole}");
-        let mut heard = shares(4);
+        let mut heard = shares::<Dispel>(4);
         heard.changed().await.unwrap();
         let share = *heard.borrow();
         // Others use memory meanwhile.
         assert!(share > whole / 8 && share < whole / 2, "{share} of {whole}");
+    }
+
+    #[tokio::test]
+    async fn for_an_engine_without_use_for_it_nobody_looks() {
+        let mut heard = shares::<Jolteon>(4);
+        assert_eq!(*heard.borrow(), u64::MAX);
+        assert!(heard.changed().await.is_err(), "nobody is there to tell");
     }
 }

@@ -53,7 +53,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("no-slow-pair", "the rounding has no pair for the slow path"),
     ("pair-of-no-path", "a pair of the rounding is neither for the slow nor for the fast path"),
     ("threshold-leaks", "less stake than makes a value final, or than is honest, opens a path"),
-    ("threshold-stalls", "the honest stake alone does not open a path"),
+    ("threshold-stalls", "the stake that has to open a path alone does not"),
     ("stake-mismatch", "a party has another stake than its weight was made of"),
     ("weight-mismatch", "a party holds another weight than its stake was made into"),
     ("quorum-unreachable", "the honest stake alone makes nothing final"),

@@ -64,11 +64,13 @@ def test_a_timeline_shows_one_slot() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters"),
-    [("fast_path_stake", []), ("latency_figure", []), ("tight_and_ramp", ["4", "2", "5", "wvuf"]),
-     ("under_attack", [])],
+    ("name", "parameters", "count"),
+    [("fast_path_stake", [], 2), ("latency_figure", [], 2),
+     ("tight_and_ramp", ["4", "2", "5", "wvuf"], 3), ("under_attack", [], 2)],
 )
-def test_notebooks_run(name: str, parameters: list[str], tmp_path: Path, costs: str) -> None:
+def test_notebooks_run(
+    name: str, parameters: list[str], count: int, tmp_path: Path, costs: str
+) -> None:
     script = NOTEBOOKS / f"{name}.py"
     measured = tmp_path / "costs.json"
     measured.write_text(costs)
@@ -79,4 +81,4 @@ def test_notebooks_run(name: str, parameters: list[str], tmp_path: Path, costs: 
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     pictures = list(tmp_path.glob("*.png"))
-    assert len(pictures) >= 2 and all(picture.stat().st_size > 5000 for picture in pictures)
+    assert len(pictures) == count and all(picture.stat().st_size > 5000 for picture in pictures)

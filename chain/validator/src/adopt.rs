@@ -42,7 +42,6 @@
 //! **Where it is refused.** Blocks that decide on committees or make keys must be read, all of them. So the chain's
 //! committee has to stay, and the party must have its keys. Where parties count by keys that they publish, it must have
 //! on record that all have done so ([`participant::Record::KeysComplete`]).
-use std::cell::Cell;
 use std::sync::Arc;
 
 use ::prefinal_beacon::Record as BeaconRecord;
@@ -136,17 +135,20 @@ fn shown<E: Engine>(
         let header = blocks.header(height).filter(is_right)?;
         headers.push(header);
     }
-    let unread = Cell::new(headers.len());
     let block_of = |header: &Header| {
         let executed = blocks.transactions(header.height)?;
-        unread.set(unread.get().saturating_sub(1));
         let value = Value::new(header.id.to_bytes());
         let transactions = executed.iter().map(|one| Arc::from(marked(one))).collect();
         Some(FinalBlock { slot: header.slot, block: Block { value, transactions } })
     };
+    let mut all_read = true;
     // One by one, for many blocks together may be large.
-    let records = E::adopted(headers.iter().rev().map_while(block_of));
-    (unread.get() == 0).then_some(records)
+    let records = E::adopted(headers.iter().rev().map_while(|header| {
+        let block = block_of(header);
+        all_read &= block.is_some();
+        block
+    }));
+    all_read.then_some(records)
 }
 
 /// Whether no later block can have a key of the epoch that counts.

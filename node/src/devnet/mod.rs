@@ -289,7 +289,7 @@ async fn watch<S: NamedScheme, E: NamedEngine, W: Workload>(
     let mut ledger = Ledger::new(&setup, options.slots(), &later).without(away.len());
     work.without(away.len());
     let committee = Committee { setup, identities, placement, durable, away, time: served.time() };
-    let mut run = start::<S, E, W>(committee, memory::shares(parties.len()), work).await?;
+    let mut run = start::<S, E, W>(committee, memory::shares::<E>(parties.len()), work).await?;
     let progress = KeyProgress::new();
     loop {
         let deadline = run.pulse.deadline();

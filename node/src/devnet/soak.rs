@@ -40,7 +40,7 @@ pub async fn run<S: NamedScheme, E: NamedEngine>(
     let setup = Arc::new(setup);
     let (placement, away) = (None, BTreeSet::new());
     let committee = Committee { setup, identities, placement, durable, away, time };
-    let memory = memory::shares(parties.len());
+    let memory = memory::shares::<E>(parties.len());
     let mut committee = start::<S, E, ()>(committee, memory, &mut ()).await?;
     let mut slots = 0_u64;
     while let Some(noticed) = committee.noticed.recv().await {

@@ -96,7 +96,8 @@ type MessageOf<S, E, A> = prefinal_validator::Message<
     <A as ChainApplication>::Channels,
 >;
 
-/// One task per party, each told how much memory it may use more. Those that were away for long run when they have caught up: [`Run::back`].
+/// One task per party, each told how much memory it may use more. Those that were away for long run when they have caught
+/// up: [`Run::back`].
 pub(super) async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
     committee: Committee,
     memory: watch::Receiver<u64>,

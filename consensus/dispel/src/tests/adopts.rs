@@ -22,6 +22,13 @@ fn away() -> Net {
     net
 }
 
+/// It is away until so many stages are over.
+fn left_behind(stages: u64) -> Net {
+    let mut net = away();
+    (3..=stages).for_each(|stage| order(&mut net, stage));
+    net
+}
+
 /// Those that are there order this transaction in the next stage.
 fn order(net: &mut Net, number: u64) {
     net.give(0, Input::Submit(Transaction::new(number.to_be_bytes())));
@@ -61,8 +68,7 @@ fn adopt(net: &mut Net, shown: Vec<FinalBlock>) {
 
 /// It comes back when this many stages are over.
 fn back(stages: u64) -> Net {
-    let mut net = away();
-    (3..=stages).for_each(|stage| order(&mut net, stage));
+    let mut net = left_behind(stages);
     let shown = shown(&net, stages);
     adopt(&mut net, shown);
     net
@@ -96,9 +102,8 @@ fn behind_an_adopted_stage_a_party_takes_part_again() {
 
 #[test]
 fn stages_behind_the_adopted_one_are_fetched_and_none_before() {
-    let mut net = away();
     // The others are ahead by more than they tell at once.
-    (3..=60).for_each(|stage| order(&mut net, stage));
+    let mut net = left_behind(60);
     net.sent.clear();
     let shown = shown(&net, 30);
     adopt(&mut net, shown);
@@ -149,8 +154,7 @@ fn what_others_ordered_lately_is_left_out_and_what_they_forgot_is_not() {
 /// What it has ordered itself long ago, and others again while it was away, they remember by its second place.
 #[test]
 fn a_transaction_is_remembered_where_others_ordered_it_last() {
-    let mut net = away();
-    (3..=RETAINED + 1).for_each(|stage| order(&mut net, stage));
+    let mut net = left_behind(RETAINED + 1);
     order(&mut net, 1);
     let last = RETAINED + 2;
     let shown = shown(&net, last);
@@ -166,8 +170,7 @@ fn a_transaction_is_remembered_where_others_ordered_it_last() {
 /// The report of stage 1 is a note, which the crash may take. The host has the block, and shows those behind it.
 #[test]
 fn what_it_ordered_itself_is_left_out_though_its_report_is_not_on_record() {
-    let mut net = away();
-    (3..=20).for_each(|stage| order(&mut net, stage));
+    let mut net = left_behind(20);
     let records = net.records.get_mut(&party(AWAY)).unwrap();
     records.retain(|record| *record != Record::Finalized(slot(1)));
     let shown = shown(&net, 20).split_off(1);
@@ -202,8 +205,7 @@ fn what_others_left_out_long_ago_is_left_out_though_its_report_is_not_on_record(
 /// A crash on the way left some of what was shown on record, and not that it is all.
 #[test]
 fn what_is_shown_in_part_changes_nothing() {
-    let mut net = away();
-    (3..=10).for_each(|stage| order(&mut net, stage));
+    let mut net = left_behind(10);
     let mut part = Dispel::adopted(shown(&net, 10).into_iter());
     assert_eq!(part.pop(), Some(Record::Adopted(slot(10))));
     net.records.entry(party(AWAY)).or_default().extend(part);

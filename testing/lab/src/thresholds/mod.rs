@@ -129,8 +129,8 @@ pub fn weights<S: Priced, E: Subject>(plan: &Plan, order: Order) -> Result<Vec<R
         slots: order.slots,
     };
     let trace = Trace::record::<S, E>(&experiment)?;
-    let all = profiles(plan)?.into_iter();
-    Ok(all.map(|profile| Row::new(profile, &trace, machine)).collect())
+    let profiles = profiles(plan)?.into_iter();
+    Ok(profiles.map(|profile| Row::new(profile, &trace, machine)).collect())
 }
 
 /// The parties that are not needed for a quorum, the largest first.
