@@ -62,9 +62,10 @@ fn a_slow_pair_and_a_budget_are_obeyed_or_refused() {
     let much = of(&["--budget", "200"], "much");
     assert!(much.contains("83.33 %") && much != usual, "{much}");
     let table = folder.file("seven.csv", SEVEN);
-    let simulate = ["simulate", "--stakes", utf8(&table), "--regions", "none"];
+    let costs = folder.file("costs.json", COSTS);
+    let given = ["--stakes", utf8(&table), "--costs", utf8(&costs), "--regions", "none"];
     let refuse = |more: &[&str], words: &[&str]| {
-        refused(&[&simulate[..], more].concat(), words);
+        refused(&[&["simulate"], &given[..], more].concat(), words);
     };
     refuse(&["--slow", "2/3", "1/2"], &["--slow", "2/3", "1/2"]);
     refuse(&["--slow", "2/3", "9/10"], &["slow path", "801", "667"]);

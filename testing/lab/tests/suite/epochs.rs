@@ -182,34 +182,64 @@ impl<S: Lab, E: Subject> Run<S, E> {
     }
 }
 
-fn committees_follow<S: Lab, E: Subject>() {
-    let mut run = stage::<S, E>(calm(), &[]);
-    run.finish(0..7);
-    let first = run.progress().first;
-    // Named in slot 40 and 80 at the earliest, and each epoch has slots.
-    assert!(first[&EpochId::new(1)] > Slot::new(40) && first[&EpochId::new(2)] > Slot::new(80));
-    assert_eq!(run.refusals(), BTreeMap::new());
-    let early = run.simulation.notes().iter().filter_map(|note| match &note.event {
-        Observation::Revealed(reveal) if reveal.path == Path::Fast => Some(reveal.slot),
-        _ => None,
-    });
-    // The fast path works in every epoch.
-    let early: BTreeSet<Slot> = early.collect();
-    for (epoch, first) in &first {
-        let end = first.after(4);
-        assert!(early.range(*first..end).next().is_some(), "{epoch} of {early:?}");
+/// What a run without faults shows.
+struct Calm {
+    /// Where epochs begin.
+    first: BTreeMap<EpochId, Slot>,
+    /// How many records each seat has written.
+    records: BTreeMap<Seat, u64>,
+    /// When slots were final at seat 0.
+    finalized: BTreeMap<Slot, Instant>,
+    /// Slots that the fast path revealed somewhere.
+    fast: BTreeSet<Slot>,
+    refusals: BTreeMap<String, usize>,
+}
+
+impl Calm {
+    fn watch<S: Lab, E: Subject>() -> Self {
+        let mut run = stage::<S, E>(calm(), &[]);
+        run.finish(0..7);
+        let notes = || run.simulation.notes().iter();
+        let finalized = notes().filter(|note| note.seat == Seat::new(0));
+        let finalized = finalized.filter_map(|note| match note.event {
+            Observation::Finalized(slot, _) => Some((slot, note.at)),
+            _ => None,
+        });
+        let fast = notes().filter_map(|note| match &note.event {
+            Observation::Revealed(reveal) if reveal.path == Path::Fast => Some(reveal.slot),
+            _ => None,
+        });
+        let seats = (0..7).map(Seat::new);
+        let records = |seat| u64::try_from(run.simulation.records(seat).len()).unwrap();
+        Self {
+            first: run.progress().first,
+            records: seats.map(|seat| (seat, records(seat))).collect(),
+            finalized: finalized.collect(),
+            fast: fast.collect(),
+            refusals: run.refusals(),
+        }
     }
 }
 
-fn crashes_anywhere<S: Lab, E: Subject>() {
-    let mut steady = stage::<S, E>(calm(), &[]);
-    steady.finish(0..7);
+fn committees_follow(calm: &Calm) {
+    let Calm { first, fast, refusals, .. } = calm;
+    // Named in these slots at the earliest, and each epoch has slots.
+    let named = EVERY.get();
+    assert!(first[&EpochId::new(1)].get() > named && first[&EpochId::new(2)].get() > 2 * named);
+    assert_eq!(*refusals, BTreeMap::new());
+    // The fast path works in every epoch.
+    for (epoch, first) in first {
+        let end = first.after(4);
+        assert!(fast.range(*first..end).next().is_some(), "{epoch} of {fast:?}");
+    }
+}
+
+fn crashes_anywhere<S: Lab, E: Subject>(calm_run: &Calm) {
     // One stays, one joins, one leaves; early, in the middle, late. Each scheme has its turn with some.
     let crashes: &[(u32, u64)] = if S::NAME == Name::Wvuf { &[(5, 2)] } else { &[(0, 1), (3, 3)] };
     for (seat, quarter) in crashes.iter().copied() {
         let seat = Seat::new(seat);
-        let records = u64::try_from(steady.simulation.records(seat).len()).unwrap();
-        let crash = records * quarter / 4;
+        let crash = calm_run.records[&seat] * quarter / 4;
         let mut run = stage::<S, E>(calm(), &[]);
         run.simulation.crash_after_records(seat, crash).unwrap();
         loop {
@@ -226,19 +256,10 @@ fn crashes_anywhere<S: Lab, E: Subject>() {
     }
 }
 
-fn is_told_what_is_final<S: Lab, E: Subject>() {
-    let mut steady = stage::<S, E>(calm(), &[]);
-    steady.finish(0..7);
-    let at = |slot: Slot| {
-        let mut notes = steady.simulation.notes().iter();
-        let is = |note: &&Note<Observation<S>>| {
-            note.seat == Seat::new(0)
-                && matches!(note.event, Observation::Finalized(one, _) if one == slot)
-        };
-        notes.find(is).unwrap().at
-    };
-    let boundary = steady.progress().first[&EpochId::new(1)];
-    let [from, until] = [Slot::new(boundary.get() - 4), boundary.after(2)].map(at);
+fn is_told_what_is_final<S: Lab, E: Subject>(calm_run: &Calm) {
+    let boundary = calm_run.first[&EpochId::new(1)];
+    let slots = [Slot::new(boundary.get() - 4), boundary.after(2)];
+    let [from, until] = slots.map(|slot| calm_run.finalized[&slot]);
     let told = Rc::new(Cell::new(0_u32));
     // From shortly before the boundary to shortly behind it: one that joins, and one that leaves.
     let seats: &[u32] = if S::NAME == Name::Wvuf { &[5] } else { &[4, 5] };
@@ -313,26 +334,29 @@ fn the_old_have_no_say<S: Lab, E: Subject>() {
 }
 
 macro_rules! on_each_engine {
-    ($($test:ident)*) => {
-        mod jolteon {
-            $(mod $test {
-                #[test] fn bls() { super::super::$test::<super::super::Bls, super::super::Jolteon>(); }
-                #[test] fn wvuf() { super::super::$test::<super::super::Wvuf, super::super::Jolteon>(); }
-            })*
+    (after a calm run: $($behind:ident)*; $($test:ident)*) => {
+        on_each_engine! { jolteon Jolteon ($($behind)*) ($($test)*) }
+        on_each_engine! { malachite Malachite ($($behind)*) ($($test)*) }
+    };
+    ($module:ident $engine:ident $behind:tt $tests:tt) => {
+        mod $module {
+            on_each_engine! { bls Bls $engine $behind $tests }
+            on_each_engine! { wvuf Wvuf $engine $behind $tests }
         }
-        mod malachite {
-            $(mod $test {
-                #[test] fn bls() { super::super::$test::<super::super::Bls, super::super::Malachite>(); }
-                #[test] fn wvuf() { super::super::$test::<super::super::Wvuf, super::super::Malachite>(); }
-            })*
+    };
+    ($name:ident $scheme:ident $engine:ident ($($behind:ident)*) ($($test:ident)*)) => {
+        mod $name {
+            use super::super::{Calm, $engine, $scheme};
+            static CALM: std::sync::LazyLock<Calm> =
+                std::sync::LazyLock::new(Calm::watch::<$scheme, $engine>);
+            #[test] fn committees_follow() { super::super::committees_follow(&CALM); }
+            $(#[test] fn $behind() { super::super::$behind::<$scheme, $engine>(&CALM); })*
+            $(#[test] fn $test() { super::super::$test::<$scheme, $engine>(); })*
         }
     };
 }
 
 on_each_engine! {
-    committees_follow
-    crashes_anywhere
-    is_told_what_is_final
-    false_dealings
-    the_old_have_no_say
+    after a calm run: crashes_anywhere is_told_what_is_final;
+    false_dealings the_old_have_no_say
 }
