@@ -1,5 +1,5 @@
 //! The machine: stages side by side, reported in their order.
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use prefinal_engine::Block;
 use prefinal_protocol::{Context, Instant, Machine, Party, Recipient, Slot, Value, View};
@@ -115,6 +115,19 @@ pub(crate) struct Past {
     pub(crate) batches: BTreeMap<BatchId, Batch>,
 }
 
+/// When open stages have something to do by themselves, so that not every message looks at all of them.
+#[derive(Debug)]
+pub(crate) struct Timers {
+    /// Whether any of it has changed.
+    pub(crate) are_old: bool,
+    /// The first stage says something.
+    due: Option<Instant>,
+    /// Somebody is asked for a batch that is decided and missing.
+    asks: Option<Instant>,
+    /// The first of all that was still to come when it was looked at.
+    wake: Option<Instant>,
+}
+
 /// The engine of one party. See the [crate's head](crate).
 #[derive(Debug)]
 pub struct Dispel {
@@ -122,6 +135,9 @@ pub struct Dispel {
     pub(crate) context: [u8; 32],
     pub(crate) config: Config,
     pub(crate) stages: BTreeMap<Slot, Stage>,
+    /// Stages of which something may have come since.
+    news: BTreeSet<Slot>,
+    pub(crate) timers: Timers,
     /// The first stage that is not reported.
     pub(crate) next: Slot,
     /// The last stage in which this party has proposed, and when it did.
@@ -166,6 +182,8 @@ impl Dispel {
             context: committee_hash(&config.context, &config.stakes),
             committee,
             stages: BTreeMap::new(),
+            news: BTreeSet::new(),
+            timers: Timers { are_old: true, due: None, asks: None, wake: None },
             next: Slot::new(1),
             opened: Slot::new(0),
             opened_at: Instant::START,
@@ -226,7 +244,7 @@ impl Dispel {
                         open.restore(&self.committee, me, &steps);
                     }
                 }
-                Record::Decided { stage, outcome } => self.stage(stage).outcome = Some(outcome),
+                Record::Decided { stage, outcome } => self.conclude(stage, outcome),
                 Record::Finalized(stage) => {
                     if stage != self.next || self.take_block(stage).is_none() {
                         return Err(ConfigError::OtherRecords);
@@ -257,7 +275,15 @@ impl Dispel {
         }
     }
 
+    /// A stage is decided, as this party found or others told.
+    pub(crate) fn conclude(&mut self, number: Slot, outcome: StageOutcome) {
+        self.stage(number).conclude(outcome);
+        self.timers.asks = Some(Instant::START);
+    }
+
+    /// A stage of which something has come.
     pub(crate) fn stage(&mut self, number: Slot) -> &mut Stage {
+        self.news.insert(number);
         let (committee, me, timeout) = (&self.committee, self.config.me, self.config.timeout);
         self.stages.entry(number).or_insert_with(|| Stage::new(committee, me, timeout))
     }
@@ -325,7 +351,7 @@ impl Dispel {
         // nothing. What it has to say in further rounds depends on these.
         self.repeat(self.next, Recipient::All);
         let timeout = self.config.timeout;
-        self.request(self.next, |open| open.ask_proposers(now, timeout));
+        self.request(self.next, |_, open| open.ask_proposers(now, timeout));
     }
 
     /// Everything that follows from what is here.
@@ -352,12 +378,16 @@ impl Dispel {
         if now < self.speaks_at {
             return;
         }
-        let numbers: Vec<Slot> = self.stages.keys().copied().collect();
+        let mut numbers = std::mem::take(&mut self.news);
+        if self.timers.due.is_some_and(|due| due <= now) {
+            numbers.extend(self.stages.keys());
+        }
         for stage in numbers {
             let Some(open) = self.stages.get_mut(&stage) else { continue };
             if !open.is_due(now) {
                 continue;
             }
+            self.timers.are_old = true;
             let steps = open.advance(&self.committee, now, self.config.patience);
             let value = if open.is_prefinalized {
                 None
@@ -379,8 +409,8 @@ impl Dispel {
             if let Some(open) = open
                 && let Some(outcome) = open.decide(&self.committee)
             {
-                open.outcome = Some(outcome.clone());
-                self.keep(Record::Decided { stage, outcome });
+                self.keep(Record::Decided { stage, outcome: outcome.clone() });
+                self.conclude(stage, outcome);
             }
         }
     }
@@ -388,10 +418,10 @@ impl Dispel {
     /// The block of the next stage, if it is decided and all its batches are here. The stage is over then.
     fn take_block(&mut self, stage: Slot) -> Option<Block> {
         let open = self.stages.get(&stage)?;
-        let outcome = open.outcome.clone()?;
-        if open.missing().next().is_some() {
+        if !open.is_complete() {
             return None;
         }
+        let outcome = open.outcome.clone()?;
         let value = value_of(&self.context, stage, &outcome);
         let mut transactions = Vec::new();
         for batch in outcome.iter().filter_map(|(_, id)| open.batch(*id)) {
@@ -404,6 +434,7 @@ impl Dispel {
 
     /// The stages up to this one are over.
     fn pass(&mut self, stage: Slot) {
+        self.timers.are_old = true;
         self.next = stage.next();
         self.opened = self.opened.max(stage);
         self.claims.remove(&stage);
@@ -480,23 +511,42 @@ impl Dispel {
     fn fetch(&mut self, now: Instant) {
         let (patience, timeout) = (self.config.patience, self.config.timeout);
         let all = Slot::new(u64::MAX);
-        self.request(all, |open| open.ask(now, patience, timeout / 2));
+        if self.timers.asks.is_some_and(|at| at <= now) {
+            self.request(all, |committee, open| open.ask(committee, now, patience, timeout / 2));
+            let open = self.stages.range(self.next..);
+            self.timers.asks = open.filter_map(|(_, open)| open.asks_at()).min();
+        }
         if self.missed_until.is_some_and(|until| now < until) {
-            self.request(all, |open| open.ask_proposers(now, timeout));
+            self.request(all, |_, open| open.ask_proposers(now, timeout));
         }
     }
 
     /// Requests batches of stages from the next one to this one: `ask` names holders and proposers. What is reported
     /// lacks nothing.
-    fn request(&mut self, last: Slot, mut ask: impl FnMut(&mut Stage) -> Vec<(Party, Party)>) {
+    fn request(
+        &mut self,
+        last: Slot,
+        mut ask: impl FnMut(&Replicas, &mut Stage) -> Vec<(Party, Party)>,
+    ) {
+        self.timers.are_old = true;
         let mut requests = Vec::new();
         for (stage, open) in self.stages.range_mut(self.next..=last) {
-            requests
-                .extend(ask(open).into_iter().map(|(holder, proposer)| (holder, *stage, proposer)));
+            let asks = ask(&self.committee, open).into_iter();
+            requests.extend(asks.map(|(holder, proposer)| (holder, *stage, proposer)));
         }
         let me = self.config.me;
         for (holder, stage, proposer) in requests.into_iter().filter(|(holder, ..)| *holder != me) {
             self.send(Recipient::One(holder), Message::Request { stage, proposer });
+        }
+    }
+
+    /// Looks at all stages if one of them has changed or its time has come.
+    fn set_timers(&mut self, now: Instant) {
+        if self.timers.are_old || self.timers.wake.is_some_and(|at| at <= now) {
+            let stages = self.stages.values();
+            self.timers.are_old = false;
+            self.timers.due = stages.clone().filter_map(Stage::due).min();
+            self.timers.wake = stages.flat_map(Stage::wakes_at).filter(|at| *at > now).min();
         }
     }
 }
@@ -523,6 +573,7 @@ impl Machine for Dispel {
         }
         self.progress(now);
         self.is_idle = false;
+        self.set_timers(now);
     }
 
     fn poll(&mut self) -> Option<Output> {
@@ -534,8 +585,8 @@ impl Machine for Dispel {
             return None;
         }
         let opens = self.opens_at(self.opened.next());
-        let stages = self.stages.values().flat_map(Stage::wakes_at);
-        stages.chain([opens, self.ask_at, self.speaks_at]).filter(|at| *at > self.now).min()
+        let own = [opens, self.ask_at, self.speaks_at].into_iter().filter(|at| *at > self.now);
+        own.chain(self.timers.wake).min()
     }
 }
 

@@ -8,8 +8,8 @@
 //!
 //! | module      | what it holds                                                        |
 //! |-------------|----------------------------------------------------------------------|
-//! | `quorum`    | stake, both quorums, coordinators                                      |
-//! | `broadcast` | reliable broadcast of one batch by its hash                            |
+//! | `quorum`    | stake, both quorums, coordinators; `votes`: who said what of which proposers |
+//! | `broadcast` | reliable broadcast of batches by their hashes                          |
 //! | `binary`    | one binary consensus                                                   |
 //! | `stage`     | both for every proposer, and what is decided; `tally`: when an observer knows |
 //! | `batch`     | transactions, batches, names; `pool`: what waits, and what was ordered |
@@ -81,6 +81,7 @@ mod stage;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod votes;
 
 pub use batch::{Batch, BatchId, MAX_TRANSACTIONS, StageOutcome, Transaction, TransactionId};
 pub use config::{Config, Idleness};

@@ -25,6 +25,7 @@ impl Dispel {
                 if self.stages.get(&stage).is_some_and(|open| open.lacks(proposer, id)) {
                     self.keep(Record::Stored { stage, proposer, batch: batch.clone() });
                     self.stage(stage).receive_answer(proposer, id, batch);
+                    self.timers.are_old = true;
                 } else if from == proposer {
                     self.receive_batch(stage, from, batch);
                 }
@@ -68,11 +69,7 @@ impl Dispel {
         let (committee, Some(open)) = (&self.committee, self.stages.get_mut(&stage)) else {
             return;
         };
-        let mut contradicts = false;
-        for vote in steps.iter().flat_map(Step::votes) {
-            contradicts |= open.receive_vote(committee, from, vote).is_err();
-        }
-        if contradicts {
+        if open.receive_votes(committee, from, steps).is_err() {
             self.accuse(from, stage, Fault::Contradiction(stage));
         }
     }
@@ -88,7 +85,7 @@ impl Dispel {
         steps.iter().all(|step| {
             count = count.saturating_add(step.length());
             step.length() <= places && count <= most
-        }) && steps.iter().flat_map(Step::votes).all(|(proposer, _)| proposer.index() < size)
+        }) && steps.iter().all(|step| step.speaks_of(&self.committee))
     }
 
     /// Gives a peer a batch that it lacks.
@@ -162,8 +159,8 @@ impl Dispel {
         let is_believed = self.committee.is_weak(stakes.fold(0, u128::saturating_add));
         let open = self.stage(stage);
         if is_believed && open.outcome.is_none() {
-            open.outcome = Some(outcome.clone());
             self.keep(Record::Decided { stage, outcome: outcome.clone() });
+            self.conclude(stage, outcome.clone());
         }
         // Who says so has its batches too.
         let open = self.stage(stage);

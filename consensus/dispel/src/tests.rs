@@ -20,6 +20,7 @@ use crate::engine::{Dispel, Effect, Fault, Input, Output};
 use crate::message::{Message, Step, Vote};
 use crate::quorum::{ConfigError, Replicas};
 use crate::records::Record;
+use crate::votes::BitVotes;
 
 const CONTEXT: Context = Context { chain: ChainId::new([7; 32]), epoch: EpochId::new(1) };
 const SECOND: Duration = Duration::from_secs(1);
@@ -468,18 +469,19 @@ fn a_transaction_that_several_bring_or_one_brings_twice_is_ordered_once() {
 fn a_bit_that_is_justified_nowhere_moves_nobody() {
     let committee = Replicas::new(&[Stake::new(1); 4]).unwrap();
     let mut one = Binary::new(party(0), party(0), SECOND);
+    let mut votes = BitVotes::default();
     one.propose(true);
-    let mut said = one.advance(&committee, Instant::START);
+    let mut said = one.advance(&mut votes, &committee, Instant::START);
     for round in [1, 2] {
         for from in [1, 2] {
             let vote = BitVote::Estimate { round, bit: true, own: true };
-            one.receive(&committee, party(from), vote).unwrap();
+            one.receive(&mut votes, &committee, party(from), vote).unwrap();
         }
         for (from, bit) in [(1, true), (3, false)] {
             let vote = BitVote::Auxiliary { round, bits: Bits::only(bit) };
-            one.receive(&committee, party(from), vote).unwrap();
+            one.receive(&mut votes, &committee, party(from), vote).unwrap();
         }
-        said.extend(one.advance(&committee, Instant::at(SECOND * 100)));
+        said.extend(one.advance(&mut votes, &committee, Instant::at(SECOND * 100)));
     }
     let beyond = |vote: &&BitVote| matches!(vote, BitVote::Estimate { round: 2.., own: true, .. });
     assert_eq!(
