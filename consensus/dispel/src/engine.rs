@@ -12,6 +12,7 @@ use crate::config::{Config, Idleness};
 use crate::message::Message;
 use crate::pool::{Ordered, Pool, SubmitError};
 use crate::quorum::{ConfigError, Replicas};
+use crate::receive::{Answered, Served};
 use crate::records::Record;
 use crate::stage::Stage;
 
@@ -157,8 +158,10 @@ pub struct Dispel {
     ordered: Ordered,
     /// When peers are asked what was missed, if nothing goes on before.
     ask_at: Instant,
-    pub(crate) answered: BTreeMap<Party, Instant>,
-    pub(crate) served: BTreeMap<Party, (Instant, u32)>,
+    pub(crate) answered: BTreeMap<Party, Answered>,
+    pub(crate) served: BTreeMap<Party, Served>,
+    /// The last stage whose end others have told, as long as this party has found none of a later one itself.
+    pub(crate) told: Option<Slot>,
     accused: BTreeMap<Party, Slot>,
     started: bool,
     /// Until when this party asks for whatever was sent while it was down.
@@ -198,6 +201,7 @@ impl Dispel {
             ask_at: Instant::START,
             answered: BTreeMap::new(),
             served: BTreeMap::new(),
+            told: None,
             accused: BTreeMap::new(),
             started: false,
             missed_until: None,
@@ -345,7 +349,9 @@ impl Dispel {
     }
 
     fn ask(&mut self, now: Instant) {
-        self.ask_at = now + self.config.timeout;
+        // As long as it comes back, others go on meanwhile.
+        let pause = self.told.map_or(self.config.timeout, |_| self.config.patience);
+        self.ask_at = now + pause;
         self.send(Recipient::All, Message::Status { next: self.next });
         // A peer that was over with this stage and has crashed since knows nothing of it but its own votes, and asks for
         // nothing. What it has to say in further rounds depends on these.
@@ -458,6 +464,12 @@ impl Dispel {
             self.effect(Effect::Finalized { slot, block });
             self.outputs.push_back(Output::Note(Record::Finalized(slot)));
             self.ask_at = now + self.config.timeout;
+            match self.told {
+                // They may tell more by now.
+                Some(last) if slot == last => self.ask_at = now,
+                Some(last) if slot > last => self.told = None,
+                _ => {}
+            }
         }
     }
 

@@ -14,15 +14,16 @@ use crate::votes::{BitVotes, Cells, Kind, WORD, members, ones, place};
 /// A batch that is not here.
 #[derive(Debug)]
 struct Want {
-    /// How many parties were asked.
-    asked: usize,
+    /// The place of the party that is asked next, among those that have it.
+    turn: usize,
     /// When the next one is asked.
     next: Instant,
 }
 
 impl Want {
-    const fn from(next: Instant) -> Self {
-        Self { asked: 0, next }
+    /// Batches of several proposers are asked of several parties, for each serves so much and no more.
+    fn new(proposer: Party, next: Instant) -> Self {
+        Self { turn: proposer.index(), next }
     }
 
     /// Which of these is asked now, if it is time.
@@ -30,9 +31,9 @@ impl Want {
         if now < self.next {
             return None;
         }
-        let at = self.asked.checked_rem(holders.len())?;
+        let at = self.turn.checked_rem(holders.len())?;
         self.next = now + pause;
-        self.asked = self.asked.saturating_add(1);
+        self.turn = self.turn.saturating_add(1);
         holders.get(at).copied()
     }
 }
@@ -368,7 +369,7 @@ impl Stage {
         }
         let (mut asks, mut next) = (Vec::new(), None);
         for (proposer, id) in self.lacking.iter().copied() {
-            let want = self.wants.entry(proposer).or_insert(Want::from(now + grace));
+            let want = self.wants.entry(proposer).or_insert_with(|| Want::new(proposer, now + grace));
             if want.next <= now {
                 let mut holders = self.broadcasts.holders(committee, proposer, id);
                 holders.extend(&self.claimers);
@@ -390,7 +391,7 @@ impl Stage {
         let late = self.begun.iter().filter(|one| self.received_batch(*one).is_none());
         let late: Vec<Party> = late.collect();
         let ask = |proposer| {
-            let want = self.wants.entry(proposer).or_insert(Want::from(now));
+            let want = self.wants.entry(proposer).or_insert_with(|| Want::new(proposer, now));
             want.ask(now, pause, &[proposer]).map(|holder| (holder, proposer))
         };
         late.into_iter().filter_map(ask).collect()
