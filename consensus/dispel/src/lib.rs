@@ -45,10 +45,12 @@
 //!
 //! # A party that was away
 //! It asks for the stages that it missed: outcomes, twelve in an answer, and believes one when a weak quorum says it
-//! alike; then the batches, by their hashes. What was missed before it began again is asked for at once. Peers keep
-//! 256 stages. A party that missed more does not come back by messages of its peers; the way in behind a later stage
-//! is [`Engine::adopted`](prefinal_engine::Engine::adopted), for a host that knows from others what is final up to
-//! there.
+//! alike; then the batches, by their hashes, those of several proposers from several peers. When it has these stages it
+//! asks again. A peer tells an outcome at once the first time, and again after half a timeout, so that one who falls
+//! behind for good can come back and one who only says so gets each outcome once; of batches it gives as much as 64
+//! full ones in a timeout. What was missed before it began again is asked for at once. Peers keep 256 stages. A party
+//! that missed more does not come back by messages of its peers; the way in behind a later stage is
+//! [`Engine::adopted`](prefinal_engine::Engine::adopted), for a host that knows from others what is final up to there.
 //!
 //! Peers keep no checkpoint beside that. Those of Trantor are checkpoints of its `Replica`: an application's state, in
 //! pieces under a root that a quorum signs, in place of all blocks before. DISPEL has no application and signs nothing,
