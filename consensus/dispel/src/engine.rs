@@ -569,6 +569,8 @@ impl Machine for Dispel {
     type Effect = Effect;
 
     fn handle(&mut self, now: Instant, input: Input) {
+        // A clock may be set back, and what was over is to come again.
+        self.timers.are_old |= now < self.now;
         self.now = now;
         match input {
             Input::Start => self.start(now),

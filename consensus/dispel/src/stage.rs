@@ -369,7 +369,8 @@ impl Stage {
         }
         let (mut asks, mut next) = (Vec::new(), None);
         for (proposer, id) in self.lacking.iter().copied() {
-            let want = self.wants.entry(proposer).or_insert_with(|| Want::new(proposer, now + grace));
+            let want =
+                self.wants.entry(proposer).or_insert_with(|| Want::new(proposer, now + grace));
             if want.next <= now {
                 let mut holders = self.broadcasts.holders(committee, proposer, id);
                 holders.extend(&self.claimers);
