@@ -25,12 +25,11 @@
 //! Agreement and validity hold however late messages are (the *safe* variant of the binary consensus of
 //! [DBFT](https://arxiv.org/abs/1702.03068); the variant was [model-checked](https://arxiv.org/abs/1909.07453) by
 //! its authors). That it ends needs a network which is calm in the end.
-use std::collections::BTreeMap;
-
 use core::time::Duration;
 use prefinal_protocol::{Instant, Party};
 
-use crate::quorum::{Replicas, Supporters};
+use crate::quorum::Replicas;
+use crate::votes::{BitVotes, Cells, Kind};
 
 /// Rounds ahead of the own one from which votes are kept. Who is further behind asks again.
 const AHEAD: u32 = 4;
@@ -83,6 +82,17 @@ pub(crate) enum BitVote {
 }
 
 impl BitVote {
+    /// What is counted of it; a coordinator is only heard.
+    const fn counted(self) -> Option<(Kind, Bits)> {
+        match self {
+            Self::Estimate { round, bit, own } => {
+                Some((Kind::Estimate { round, own }, Bits::only(bit)))
+            }
+            Self::Auxiliary { round, bits } => Some((Kind::Auxiliary { round }, bits)),
+            Self::Coordinate { .. } => None,
+        }
+    }
+
     const fn round(self) -> u32 {
         let (Self::Estimate { round, .. }
         | Self::Coordinate { round, .. }
@@ -95,68 +105,12 @@ impl BitVote {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Contradicted;
 
-/// Who says zero, and who says one.
-#[derive(Debug, Default)]
-struct OfEach {
-    zero: Supporters,
-    one: Supporters,
-}
-
-impl OfEach {
-    const fn of(&self, bit: bool) -> &Supporters {
-        if bit { &self.one } else { &self.zero }
-    }
-
-    const fn of_mut(&mut self, bit: bool) -> &mut Supporters {
-        if bit { &mut self.one } else { &mut self.zero }
-    }
-
-    fn contains(&self, party: Party) -> bool {
-        self.zero.contains(party) || self.one.contains(party)
-    }
-}
-
-/// Who sent which auxiliary set.
-#[derive(Debug, Default)]
-struct Auxiliaries {
-    only: OfEach,
-    both: Supporters,
-}
-
-impl Auxiliaries {
-    fn of(&self, party: Party) -> Option<Bits> {
-        if self.both.contains(party) {
-            return Some(Bits { zero: true, one: true });
-        }
-        let only = [false, true].into_iter().find(|bit| self.only.of(*bit).contains(party));
-        only.map(Bits::only)
-    }
-
-    fn insert(&mut self, committee: &Replicas, party: Party, bits: Bits) {
-        match bits {
-            Bits { zero: true, one: true } => self.both.insert(committee, party),
-            Bits { zero: false, one: false } => {}
-            Bits { one, .. } => self.only.of_mut(one).insert(committee, party),
-        }
-    }
-
-    /// The stake that says no bit but these.
-    fn support(&self, bits: Bits) -> u128 {
-        let of = |is_in: bool, by: &Supporters| if is_in { by.stake() } else { 0 };
-        let only = of(bits.zero, &self.only.zero).saturating_add(of(bits.one, &self.only.one));
-        only.saturating_add(of(bits.zero && bits.one, &self.both))
-    }
-}
-
-#[derive(Debug, Default)]
+/// What a party knows of a round beside the votes.
+#[derive(Clone, Debug, Default)]
 struct Round {
-    estimates: OfEach,
-    /// Parties whose own estimate it is.
-    own: OfEach,
     said: Bits,
     justified: Bits,
     coordinated: Option<bool>,
-    auxiliaries: Auxiliaries,
     sent: Option<Bits>,
     /// When the coordinator has had its time.
     until: Option<Instant>,
@@ -170,8 +124,8 @@ pub(crate) struct Binary {
     /// The current round; 0 before anything was proposed here.
     round: u32,
     estimate: bool,
-    /// Few, so each in its own place: a map keeps room for several.
-    rounds: BTreeMap<u32, Box<Round>>,
+    /// From round 1 on.
+    rounds: Vec<Round>,
     decided: Option<bool>,
     /// The last round in which this party takes part.
     last: u32,
@@ -180,7 +134,7 @@ pub(crate) struct Binary {
 
 impl Binary {
     pub(crate) const fn new(me: Party, proposer: Party, timeout: Duration) -> Self {
-        let rounds = BTreeMap::new();
+        let rounds = Vec::new();
         let (round, last) = (0, u32::MAX);
         Self { me, proposer, round, estimate: false, rounds, decided: None, last, timeout }
     }
@@ -198,48 +152,63 @@ impl Binary {
         is_first
     }
 
+    /// Whether votes of this round are kept.
+    pub(crate) fn knows(&self, round: u32) -> bool {
+        round.saturating_sub(AHEAD) <= self.round.max(1)
+    }
+
+    /// Rounds of which the votes are kept whatever this party's own is.
+    pub(crate) const fn is_early(round: u32) -> bool {
+        round.saturating_sub(AHEAD) <= 1
+    }
+
+    fn round(&self, number: u32) -> Option<&Round> {
+        self.rounds.get(usize::try_from(number.checked_sub(1)?).ok()?)
+    }
+
+    fn round_mut(&mut self, number: u32) -> Option<&mut Round> {
+        let at = usize::try_from(number.checked_sub(1)?).ok()?;
+        if self.rounds.len() <= at {
+            self.rounds.resize(at.saturating_add(1), Round::default());
+        }
+        self.rounds.get_mut(at)
+    }
+
     /// Takes a vote, also one that this party cast in an earlier life.
     ///
     /// # Errors
     /// If the sender has said something else before, of which it may say one.
     pub(crate) fn receive(
         &mut self,
+        votes: &mut BitVotes,
         committee: &Replicas,
         from: Party,
         vote: BitVote,
     ) -> Result<(), Contradicted> {
         let (number, mine) = (vote.round(), from == self.me);
-        let known = number.saturating_sub(AHEAD) <= self.round.max(1) || mine;
-        if number == 0 || !known {
+        if number == 0 || !(self.knows(number) || mine) {
             return Ok(());
         }
-        let coordinator = committee.coordinator(self.proposer, number);
-        let round = self.rounds.entry(number).or_default();
+        if let Some((kind, bits)) = vote.counted() {
+            votes.receive(committee, from, kind, Cells::of(self.proposer, bits))?;
+        }
         match vote {
-            BitVote::Estimate { bit, own, .. } => {
-                if own && round.own.of(!bit).contains(from) {
+            BitVote::Coordinate { bit, .. } => {
+                if committee.coordinator(self.proposer, number) == from
+                    && let Some(round) = self.round_mut(number)
+                    && *round.coordinated.get_or_insert(bit) != bit
+                {
                     return Err(Contradicted);
                 }
-                round.estimates.of_mut(bit).insert(committee, from);
-                if own {
-                    round.own.of_mut(bit).insert(committee, from);
-                }
-                if mine {
+            }
+            BitVote::Estimate { .. } | BitVote::Auxiliary { .. } if !mine => {}
+            BitVote::Estimate { bit, .. } => {
+                if let Some(round) = self.round_mut(number) {
                     round.said.insert(bit);
                 }
             }
-            BitVote::Coordinate { bit, .. } if from == coordinator => {
-                if *round.coordinated.get_or_insert(bit) != bit {
-                    return Err(Contradicted);
-                }
-            }
-            BitVote::Coordinate { .. } => {}
             BitVote::Auxiliary { bits, .. } => {
-                if round.auxiliaries.of(from).is_some_and(|first| first != bits) {
-                    return Err(Contradicted);
-                }
-                round.auxiliaries.insert(committee, from, bits);
-                if mine {
+                if let Some(round) = self.round_mut(number) {
                     round.sent = Some(bits);
                 }
             }
@@ -248,57 +217,57 @@ impl Binary {
     }
 
     /// What this party says by now, in the order in which it must leave. Takes its own votes at once.
-    pub(crate) fn advance(&mut self, committee: &Replicas, now: Instant) -> Vec<BitVote> {
+    pub(crate) fn advance(
+        &mut self,
+        votes: &mut BitVotes,
+        committee: &Replicas,
+        now: Instant,
+    ) -> Vec<BitVote> {
         let mut said = Vec::new();
         loop {
             let before = said.len();
-            self.step(committee, now, &mut said);
+            self.step(votes, committee, now, &mut said);
             for vote in said.iter().skip(before) {
                 // What this party says once it has looked up before.
-                let _own = self.receive(committee, self.me, *vote);
+                let _own = self.receive(votes, committee, self.me, *vote);
             }
-            if said.len() == before && !self.leave_round(committee) {
+            if said.len() == before && !self.leave_round(votes, committee) {
                 return said;
             }
         }
     }
 
-    fn step(&mut self, committee: &Replicas, now: Instant, said: &mut Vec<BitVote>) {
-        let ones = self.rounds.get(&1).map_or(0, |first| first.estimates.one.stake());
-        if self.round == 0 && committee.is_weak(ones) {
+    fn step(
+        &mut self,
+        votes: &BitVotes,
+        committee: &Replicas,
+        now: Instant,
+        said: &mut Vec<BitVote>,
+    ) {
+        if self.round == 0 && committee.is_weak(votes.estimated(self.proposer, 1, true)) {
             // Somebody honest has the batch, so it will be here too.
             self.propose(true);
         }
         let (me, current, estimate, last) = (self.me, self.round, self.estimate, self.last);
         let timeout = self.timeout.saturating_mul(current.saturating_sub(1));
-        if current > 0 && current <= last {
-            let own = &self.rounds.entry(current).or_default().own;
-            if !own.contains(me) {
-                said.push(BitVote::Estimate { round: current, bit: estimate, own: true });
-                return;
-            }
+        if current > 0 && current <= last && !votes.proposes(committee, me, self.proposer, current)
+        {
+            said.push(BitVote::Estimate { round: current, bit: estimate, own: true });
+            return;
         }
-        for (&number, round) in &mut self.rounds {
-            for bit in [false, true] {
-                let support = round.estimates.of(bit).stake();
-                if committee.is_strong(support) {
-                    round.justified.insert(bit);
-                }
-                // Somebody honest proposed it, so this party may say so too, in whatever round it is itself.
-                if committee.is_weak(support) && !round.said.contains(bit) && number <= last {
-                    said.push(BitVote::Estimate { round: number, bit, own: false });
-                }
-            }
+        for number in votes.rounds() {
+            self.justify(votes, committee, number, said);
         }
         if current == 0 || current > last {
             return;
         }
-        let round = self.rounds.entry(current).or_default();
+        let is_coordinator = committee.coordinator(self.proposer, current) == me;
+        let Some(round) = self.round_mut(current) else { return };
         if round.sent.is_some() || round.justified.is_empty() {
             return;
         }
         let until = *round.until.get_or_insert(now + timeout);
-        if committee.coordinator(self.proposer, current) == me && round.coordinated.is_none() {
+        if is_coordinator && round.coordinated.is_none() {
             let bit = round.justified.one;
             said.push(BitVote::Coordinate { round: current, bit });
         }
@@ -313,29 +282,56 @@ impl Binary {
         }
     }
 
+    /// What the estimates of a round allow: a bit is justified, or this party says it too.
+    fn justify(
+        &mut self,
+        votes: &BitVotes,
+        committee: &Replicas,
+        number: u32,
+        said: &mut Vec<BitVote>,
+    ) {
+        for bit in [false, true] {
+            let support = votes.estimated(self.proposer, number, bit);
+            if !committee.is_weak(support) {
+                continue;
+            }
+            let last = self.last;
+            let Some(round) = self.round_mut(number) else { return };
+            if committee.is_strong(support) {
+                round.justified.insert(bit);
+            }
+            // Somebody honest proposed it, so this party may say so too, in whatever round it is itself.
+            if !round.said.contains(bit) && number <= last {
+                said.push(BitVote::Estimate { round: number, bit, own: false });
+            }
+        }
+    }
+
     /// Ends the current round if a quorum allows it. Looks for a decision in every round that is known.
-    fn leave_round(&mut self, committee: &Replicas) -> bool {
+    fn leave_round(&mut self, votes: &BitVotes, committee: &Replicas) -> bool {
+        let proposer = self.proposer;
+        let support = |number, bits| votes.support(proposer, number, bits);
         if self.decided.is_none() {
-            let decides = self.rounds.iter().find_map(|(number, round)| {
-                let bit = is_odd(*number);
-                let decides = committee.is_strong(round.auxiliaries.support(Bits::only(bit)));
-                decides.then_some((*number, bit))
-            });
-            if let Some((number, bit)) = decides {
-                self.decided = Some(bit);
+            let decides = votes
+                .rounds()
+                .find(|number| committee.is_strong(support(*number, Bits::only(is_odd(*number)))));
+            if let Some(number) = decides {
+                self.decided = Some(is_odd(number));
                 self.last = number.saturating_add(AFTER);
             }
         }
         let (current, bit) = (self.round, is_odd(self.round));
-        let Some(round) = self.rounds.get(&current) else { return false };
-        if round.sent.is_none() || current > self.last {
+        let Some(round) = self.round(current).filter(|round| round.sent.is_some()) else {
             return false;
-        }
-        if self.decided.is_some() && !self.is_needed(current) {
+        };
+        // Whether somebody has left this round, and so may not have decided. Who has not leaves every round in the end
+        // and says so; until then a party that has decided would speak to nobody.
+        let is_needed = || votes.is_proposed_after(committee, proposer, current);
+        if current > self.last || self.decided.is_some() && !is_needed() {
             return false;
         }
         let justified = |bits: Bits| {
-            bits.is_within(round.justified) && committee.is_strong(round.auxiliaries.support(bits))
+            bits.is_within(round.justified) && committee.is_strong(support(current, bits))
         };
         let single = [bit, !bit].into_iter().find(|bit| justified(Bits::only(*bit)));
         self.estimate = match single {
@@ -347,30 +343,21 @@ impl Binary {
         true
     }
 
-    /// Whether somebody has left this round, and so may not have decided. Who has not leaves every round in the end and
-    /// says so; until then a party that has decided would speak to nobody.
-    fn is_needed(&self, current: u32) -> bool {
-        let mut later = self.rounds.range(current.saturating_add(1)..);
-        later.any(|(_, round)| !round.own.zero.is_empty() || !round.own.one.is_empty())
-    }
-
     /// When the round goes on by itself.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
-        let round = self.rounds.get(&self.round).filter(|_| self.round <= self.last)?;
+        let round = self.round(self.round).filter(|_| self.round <= self.last)?;
         round.until.filter(|_| round.sent.is_none())
     }
 
     /// The bit for which this party has sent what decides it in the first round that can, if a strong quorum had
     /// that estimate of its own. No two honest parties find different bits here.
-    pub(crate) fn prefinalized(&self, committee: &Replicas) -> Option<bool> {
-        let first = self.rounds.get(&1)?;
-        if committee.is_strong(first.own.one.stake()) {
-            return (first.sent == Some(Bits::only(true))).then_some(true);
+    pub(crate) fn prefinalized(&self, votes: &BitVotes, committee: &Replicas) -> Option<bool> {
+        let proposed = |bit| committee.is_strong(votes.proposed(self.proposer, 1, bit));
+        let sent = |round, bit| self.round(round)?.sent.filter(|sent| *sent == Bits::only(bit));
+        if proposed(true) {
+            return sent(1, true).map(|_| true);
         }
-        let sent = self.rounds.get(&2).and_then(|second| second.sent);
-        let is_zero =
-            committee.is_strong(first.own.zero.stake()) && sent == Some(Bits::only(false));
-        is_zero.then_some(false)
+        sent(2, false).filter(|_| proposed(false)).map(|_| false)
     }
 }
 
@@ -388,9 +375,42 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    /// A party with what it has heard.
+    struct Voter {
+        binary: Binary,
+        votes: BitVotes,
+    }
+
+    impl Voter {
+        fn receive(
+            &mut self,
+            committee: &Replicas,
+            from: Party,
+            vote: BitVote,
+        ) -> Result<(), Contradicted> {
+            self.binary.receive(&mut self.votes, committee, from, vote)
+        }
+
+        fn advance(&mut self, committee: &Replicas, now: Instant) -> Vec<BitVote> {
+            self.binary.advance(&mut self.votes, committee, now)
+        }
+
+        fn propose(&mut self, bit: bool) {
+            self.binary.propose(bit);
+        }
+
+        fn decided(&self) -> Option<bool> {
+            self.binary.decided()
+        }
+
+        fn prefinalized(&self, committee: &Replicas) -> Option<bool> {
+            self.binary.prefinalized(&self.votes, committee)
+        }
+    }
+
     struct Parties {
         committee: Replicas,
-        parties: Vec<Binary>,
+        parties: Vec<Voter>,
         queue: VecDeque<(usize, Party, BitVote)>,
         now: Instant,
     }
@@ -398,10 +418,13 @@ mod tests {
     impl Parties {
         fn new(count: u32) -> Self {
             let stakes = vec![Stake::new(1); usize::try_from(count).unwrap()];
-            let binary = |me| Binary::new(Party::new(me), Party::new(0), SECOND);
+            let voter = |me| Voter {
+                binary: Binary::new(Party::new(me), Party::new(0), SECOND),
+                votes: BitVotes::default(),
+            };
             Self {
                 committee: Replicas::new(&stakes).unwrap(),
-                parties: (0..count).map(binary).collect(),
+                parties: (0..count).map(voter).collect(),
                 queue: VecDeque::new(),
                 now: Instant::START,
             }
@@ -437,7 +460,7 @@ mod tests {
                     .into_iter()
                     .for_each(|at| self.advance(at));
             }
-            self.parties.iter().map(Binary::decided).collect()
+            self.parties.iter().map(Voter::decided).collect()
         }
     }
 
@@ -459,7 +482,7 @@ mod tests {
         }
         (0..4).for_each(|at| all.advance(at));
         assert_eq!(all.run(1, &[]), [Some(true); 4]);
-        assert!(all.parties.iter().all(|one| one.round == 1), "nobody needs more");
+        assert!(all.parties.iter().all(|one| one.binary.round == 1), "nobody needs more");
         // The last party says that it has left the round: it may have seen a zero besides.
         let later = BitVote::Estimate { round: 2, bit: true, own: true };
         all.parties[0].receive(&all.committee, Party::new(3), later).unwrap();
@@ -572,7 +595,7 @@ mod tests {
             parties.parties[to].receive(&parties.committee, Party::new(from), vote).unwrap();
             parties.advance(to);
         }
-        let sent = |at: usize, round| parties.parties[at].rounds[&round].sent;
+        let sent = |at: usize, round| parties.parties[at].binary.round(round).unwrap().sent;
         assert_eq!(sent(0, 1), Some(Bits::only(true)));
         assert_eq!([sent(1, 2), sent(2, 2)], [Some(Bits::only(false)); 2]);
         let told = |at: usize| parties.parties[at].prefinalized(&parties.committee);
@@ -624,10 +647,11 @@ mod tests {
             let vote = BitVote::Estimate { round, bit: true, own: true };
             one.receive(&parties.committee, Party::new(1), vote).unwrap();
         }
-        assert!(one.rounds.is_empty());
+        assert!(one.binary.rounds.is_empty());
+        assert_eq!(one.votes.rounds().count(), 0);
         let vote = BitVote::Estimate { round: 5, bit: true, own: true };
         one.receive(&parties.committee, Party::new(1), vote).unwrap();
-        assert_eq!(one.rounds.len(), 1);
+        assert_eq!(one.votes.rounds().count(), 1);
     }
 
     #[test]
@@ -638,9 +662,9 @@ mod tests {
         for other in [0, 2, 3] {
             one.receive(&parties.committee, Party::new(other), vote(true)).unwrap();
         }
-        assert_eq!(one.rounds[&1].coordinated, None);
+        assert!(one.binary.rounds.is_empty());
         one.receive(&parties.committee, Party::new(1), vote(true)).unwrap();
-        assert_eq!(one.rounds[&1].coordinated, Some(true));
+        assert_eq!(one.binary.round(1).unwrap().coordinated, Some(true));
         assert_eq!(one.receive(&parties.committee, Party::new(1), vote(false)), Err(Contradicted));
     }
 

@@ -1,5 +1,5 @@
 //! The machine: stages side by side, reported in their order.
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use prefinal_engine::Block;
 use prefinal_protocol::{Context, Instant, Machine, Party, Recipient, Slot, Value, View};
@@ -12,6 +12,7 @@ use crate::config::{Config, Idleness};
 use crate::message::Message;
 use crate::pool::{Ordered, Pool, SubmitError};
 use crate::quorum::{ConfigError, Replicas};
+use crate::receive::{Answered, Served};
 use crate::records::Record;
 use crate::stage::Stage;
 
@@ -115,6 +116,19 @@ pub(crate) struct Past {
     pub(crate) batches: BTreeMap<BatchId, Batch>,
 }
 
+/// When open stages have something to do by themselves, so that not every message looks at all of them.
+#[derive(Debug)]
+pub(crate) struct Timers {
+    /// Whether any of it has changed.
+    pub(crate) are_old: bool,
+    /// The first stage says something.
+    due: Option<Instant>,
+    /// Somebody is asked for a batch that is decided and missing.
+    asks: Option<Instant>,
+    /// The first of all that was still to come when it was looked at.
+    wake: Option<Instant>,
+}
+
 /// The engine of one party. See the [crate's head](crate).
 #[derive(Debug)]
 pub struct Dispel {
@@ -122,6 +136,9 @@ pub struct Dispel {
     pub(crate) context: [u8; 32],
     pub(crate) config: Config,
     pub(crate) stages: BTreeMap<Slot, Stage>,
+    /// Stages of which something may have come since.
+    news: BTreeSet<Slot>,
+    pub(crate) timers: Timers,
     /// The first stage that is not reported.
     pub(crate) next: Slot,
     /// The last stage in which this party has proposed, and when it did.
@@ -141,8 +158,10 @@ pub struct Dispel {
     ordered: Ordered,
     /// When peers are asked what was missed, if nothing goes on before.
     ask_at: Instant,
-    pub(crate) answered: BTreeMap<Party, Instant>,
-    pub(crate) served: BTreeMap<Party, (Instant, u32)>,
+    pub(crate) answered: BTreeMap<Party, Answered>,
+    pub(crate) served: BTreeMap<Party, Served>,
+    /// The last stage whose end others have told, as long as this party has found none of a later one itself.
+    pub(crate) told: Option<Slot>,
     accused: BTreeMap<Party, Slot>,
     started: bool,
     /// Until when this party asks for whatever was sent while it was down.
@@ -166,6 +185,8 @@ impl Dispel {
             context: committee_hash(&config.context, &config.stakes),
             committee,
             stages: BTreeMap::new(),
+            news: BTreeSet::new(),
+            timers: Timers { are_old: true, due: None, asks: None, wake: None },
             next: Slot::new(1),
             opened: Slot::new(0),
             opened_at: Instant::START,
@@ -180,6 +201,7 @@ impl Dispel {
             ask_at: Instant::START,
             answered: BTreeMap::new(),
             served: BTreeMap::new(),
+            told: None,
             accused: BTreeMap::new(),
             started: false,
             missed_until: None,
@@ -226,7 +248,7 @@ impl Dispel {
                         open.restore(&self.committee, me, &steps);
                     }
                 }
-                Record::Decided { stage, outcome } => self.stage(stage).outcome = Some(outcome),
+                Record::Decided { stage, outcome } => self.conclude(stage, outcome),
                 Record::Finalized(stage) => {
                     if stage != self.next || self.take_block(stage).is_none() {
                         return Err(ConfigError::OtherRecords);
@@ -257,7 +279,15 @@ impl Dispel {
         }
     }
 
+    /// A stage is decided, as this party found or others told.
+    pub(crate) fn conclude(&mut self, number: Slot, outcome: StageOutcome) {
+        self.stage(number).conclude(outcome);
+        self.timers.asks = Some(Instant::START);
+    }
+
+    /// A stage of which something has come.
     pub(crate) fn stage(&mut self, number: Slot) -> &mut Stage {
+        self.news.insert(number);
         let (committee, me, timeout) = (&self.committee, self.config.me, self.config.timeout);
         self.stages.entry(number).or_insert_with(|| Stage::new(committee, me, timeout))
     }
@@ -319,13 +349,15 @@ impl Dispel {
     }
 
     fn ask(&mut self, now: Instant) {
-        self.ask_at = now + self.config.timeout;
+        // As long as it comes back, others go on meanwhile.
+        let pause = self.told.map_or(self.config.timeout, |_| self.config.patience);
+        self.ask_at = now + pause;
         self.send(Recipient::All, Message::Status { next: self.next });
         // A peer that was over with this stage and has crashed since knows nothing of it but its own votes, and asks for
         // nothing. What it has to say in further rounds depends on these.
         self.repeat(self.next, Recipient::All);
         let timeout = self.config.timeout;
-        self.request(self.next, |open| open.ask_proposers(now, timeout));
+        self.request(self.next, |_, open| open.ask_proposers(now, timeout));
     }
 
     /// Everything that follows from what is here.
@@ -352,12 +384,16 @@ impl Dispel {
         if now < self.speaks_at {
             return;
         }
-        let numbers: Vec<Slot> = self.stages.keys().copied().collect();
+        let mut numbers = std::mem::take(&mut self.news);
+        if self.timers.due.is_some_and(|due| due <= now) {
+            numbers.extend(self.stages.keys());
+        }
         for stage in numbers {
             let Some(open) = self.stages.get_mut(&stage) else { continue };
             if !open.is_due(now) {
                 continue;
             }
+            self.timers.are_old = true;
             let steps = open.advance(&self.committee, now, self.config.patience);
             let value = if open.is_prefinalized {
                 None
@@ -379,8 +415,8 @@ impl Dispel {
             if let Some(open) = open
                 && let Some(outcome) = open.decide(&self.committee)
             {
-                open.outcome = Some(outcome.clone());
-                self.keep(Record::Decided { stage, outcome });
+                self.keep(Record::Decided { stage, outcome: outcome.clone() });
+                self.conclude(stage, outcome);
             }
         }
     }
@@ -388,10 +424,10 @@ impl Dispel {
     /// The block of the next stage, if it is decided and all its batches are here. The stage is over then.
     fn take_block(&mut self, stage: Slot) -> Option<Block> {
         let open = self.stages.get(&stage)?;
-        let outcome = open.outcome.clone()?;
-        if open.missing().next().is_some() {
+        if !open.is_complete() {
             return None;
         }
+        let outcome = open.outcome.clone()?;
         let value = value_of(&self.context, stage, &outcome);
         let mut transactions = Vec::new();
         for batch in outcome.iter().filter_map(|(_, id)| open.batch(*id)) {
@@ -404,6 +440,7 @@ impl Dispel {
 
     /// The stages up to this one are over.
     fn pass(&mut self, stage: Slot) {
+        self.timers.are_old = true;
         self.next = stage.next();
         self.opened = self.opened.max(stage);
         self.claims.remove(&stage);
@@ -427,6 +464,12 @@ impl Dispel {
             self.effect(Effect::Finalized { slot, block });
             self.outputs.push_back(Output::Note(Record::Finalized(slot)));
             self.ask_at = now + self.config.timeout;
+            match self.told {
+                // They may tell more by now.
+                Some(last) if slot == last => self.ask_at = now,
+                Some(last) if slot > last => self.told = None,
+                _ => {}
+            }
         }
     }
 
@@ -480,23 +523,42 @@ impl Dispel {
     fn fetch(&mut self, now: Instant) {
         let (patience, timeout) = (self.config.patience, self.config.timeout);
         let all = Slot::new(u64::MAX);
-        self.request(all, |open| open.ask(now, patience, timeout / 2));
+        if self.timers.asks.is_some_and(|at| at <= now) {
+            self.request(all, |committee, open| open.ask(committee, now, patience, timeout / 2));
+            let open = self.stages.range(self.next..);
+            self.timers.asks = open.filter_map(|(_, open)| open.asks_at()).min();
+        }
         if self.missed_until.is_some_and(|until| now < until) {
-            self.request(all, |open| open.ask_proposers(now, timeout));
+            self.request(all, |_, open| open.ask_proposers(now, timeout));
         }
     }
 
     /// Requests batches of stages from the next one to this one: `ask` names holders and proposers. What is reported
     /// lacks nothing.
-    fn request(&mut self, last: Slot, mut ask: impl FnMut(&mut Stage) -> Vec<(Party, Party)>) {
+    fn request(
+        &mut self,
+        last: Slot,
+        mut ask: impl FnMut(&Replicas, &mut Stage) -> Vec<(Party, Party)>,
+    ) {
+        self.timers.are_old = true;
         let mut requests = Vec::new();
         for (stage, open) in self.stages.range_mut(self.next..=last) {
-            requests
-                .extend(ask(open).into_iter().map(|(holder, proposer)| (holder, *stage, proposer)));
+            let asks = ask(&self.committee, open).into_iter();
+            requests.extend(asks.map(|(holder, proposer)| (holder, *stage, proposer)));
         }
         let me = self.config.me;
         for (holder, stage, proposer) in requests.into_iter().filter(|(holder, ..)| *holder != me) {
             self.send(Recipient::One(holder), Message::Request { stage, proposer });
+        }
+    }
+
+    /// Looks at all stages if one of them has changed or its time has come.
+    fn set_timers(&mut self, now: Instant) {
+        if self.timers.are_old || self.timers.wake.is_some_and(|at| at <= now) {
+            let stages = self.stages.values();
+            self.timers.are_old = false;
+            self.timers.due = stages.clone().filter_map(Stage::due).min();
+            self.timers.wake = stages.flat_map(Stage::wakes_at).filter(|at| *at > now).min();
         }
     }
 }
@@ -507,6 +569,8 @@ impl Machine for Dispel {
     type Effect = Effect;
 
     fn handle(&mut self, now: Instant, input: Input) {
+        // A clock may be set back, and what was over is to come again.
+        self.timers.are_old |= now < self.now;
         self.now = now;
         match input {
             Input::Start => self.start(now),
@@ -523,6 +587,7 @@ impl Machine for Dispel {
         }
         self.progress(now);
         self.is_idle = false;
+        self.set_timers(now);
     }
 
     fn poll(&mut self) -> Option<Output> {
@@ -534,8 +599,8 @@ impl Machine for Dispel {
             return None;
         }
         let opens = self.opens_at(self.opened.next());
-        let stages = self.stages.values().flat_map(Stage::wakes_at);
-        stages.chain([opens, self.ask_at, self.speaks_at]).filter(|at| *at > self.now).min()
+        let own = [opens, self.ask_at, self.speaks_at].into_iter().filter(|at| *at > self.now);
+        own.chain(self.timers.wake).min()
     }
 }
 

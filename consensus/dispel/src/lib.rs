@@ -8,8 +8,8 @@
 //!
 //! | module      | what it holds                                                        |
 //! |-------------|----------------------------------------------------------------------|
-//! | `quorum`    | stake, both quorums, coordinators                                      |
-//! | `broadcast` | reliable broadcast of one batch by its hash                            |
+//! | `quorum`    | stake, both quorums, coordinators; `votes`: who said what of which proposers |
+//! | `broadcast` | reliable broadcast of batches by their hashes                          |
 //! | `binary`    | one binary consensus                                                   |
 //! | `stage`     | both for every proposer, and what is decided; `tally`: when an observer knows |
 //! | `batch`     | transactions, batches, names; `pool`: what waits, and what was ordered |
@@ -45,10 +45,12 @@
 //!
 //! # A party that was away
 //! It asks for the stages that it missed: outcomes, twelve in an answer, and believes one when a weak quorum says it
-//! alike; then the batches, by their hashes. What was missed before it began again is asked for at once. Peers keep
-//! 256 stages. A party that missed more does not come back by messages of its peers; the way in behind a later stage
-//! is [`Engine::adopted`](prefinal_engine::Engine::adopted), for a host that knows from others what is final up to
-//! there.
+//! alike; then the batches, by their hashes, those of several proposers from several peers. When it has these stages it
+//! asks again. A peer tells an outcome at once the first time, and again after half a timeout, so that one who falls
+//! behind for good can come back and one who only says so gets each outcome once; of batches it gives as much as 64
+//! full ones in a timeout. What was missed before it began again is asked for at once. Peers keep 256 stages. A party
+//! that missed more does not come back by messages of its peers; the way in behind a later stage is
+//! [`Engine::adopted`](prefinal_engine::Engine::adopted), for a host that knows from others what is final up to there.
 //!
 //! Peers keep no checkpoint beside that. Those of Trantor are checkpoints of its `Replica`: an application's state, in
 //! pieces under a root that a quorum signs, in place of all blocks before. DISPEL has no application and signs nothing,
@@ -81,6 +83,7 @@ mod stage;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod votes;
 
 pub use batch::{Batch, BatchId, MAX_TRANSACTIONS, StageOutcome, Transaction, TransactionId};
 pub use config::{Config, Idleness};

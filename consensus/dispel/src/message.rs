@@ -5,6 +5,8 @@ use prefinal_protocol::{Party, Slot};
 use crate::batch::{Batch, BatchId, StageOutcome};
 use crate::binary::{BitVote, Bits};
 use crate::broadcast::BatchVote;
+use crate::quorum::Replicas;
+use crate::votes::{Cells, WORD};
 
 /// What parties send to each other, over links that authenticate them. Nothing is signed.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
@@ -121,6 +123,21 @@ impl BitMaps {
         self.zeros.len().max(self.ones.len()).saturating_mul(8)
     }
 
+    /// The bits by words of 64 proposers.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = Cells> {
+        let bytes = WORD / 8;
+        let of = move |map: &[u8], word: usize| {
+            let map = map.iter().skip(word.saturating_mul(bytes)).take(bytes);
+            map.rev().fold(0, |all, byte| all << 8 | u64::from(*byte))
+        };
+        let words = self.zeros.len().max(self.ones.len()).div_ceil(bytes);
+        (0..words).map(move |word| Cells {
+            word,
+            zeros: of(&self.zeros, word),
+            ones: of(&self.ones, word),
+        })
+    }
+
     fn insert(&mut self, proposer: Party, bits: Bits) {
         let (at, mask) = (proposer.index() / 8, 1 << (proposer.index() % 8));
         for (map, is) in [(&mut self.zeros, bits.zero), (&mut self.ones, bits.one)] {
@@ -216,7 +233,26 @@ impl Step {
             Self::Echo(list) | Self::Ready(list) => list.len(),
             Self::Estimate { bits, .. }
             | Self::Coordinate { bits, .. }
-            | Self::Auxiliary { bits, .. } => bits.iter().count(),
+            | Self::Auxiliary { bits, .. } => {
+                let each = bits.cells().map(|cells| cells.all().count_ones());
+                each.fold(0, |sum, count| sum.saturating_add(usize::try_from(count).unwrap_or(0)))
+            }
+        }
+    }
+
+    /// Whether all votes in it are on members.
+    pub(crate) fn speaks_of(&self, committee: &Replicas) -> bool {
+        match self {
+            Self::Echo(list) | Self::Ready(list) => {
+                list.iter().all(|(proposer, _)| proposer.index() < committee.size())
+            }
+            Self::Estimate { bits, .. }
+            | Self::Coordinate { bits, .. }
+            | Self::Auxiliary { bits, .. } => bits.cells().all(|cells| {
+                let left = committee.size().saturating_sub(cells.word.saturating_mul(WORD));
+                let members = u32::try_from(left).ok().and_then(|left| u64::MAX.checked_shl(left));
+                cells.all() & members.unwrap_or(0) == 0
+            }),
         }
     }
 

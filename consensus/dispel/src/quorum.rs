@@ -9,6 +9,8 @@ use prefinal_protocol::Party;
 use prefinal_weighted_rounding::Stake;
 use thiserror::Error;
 
+use crate::votes::{WORD, members, place};
+
 /// Largest number of members of a committee.
 pub const MAX_MEMBERS: usize = 1 << 10;
 
@@ -80,6 +82,11 @@ impl Replicas {
         self.stakes.len()
     }
 
+    /// Words that have a bit for each member.
+    pub(crate) const fn words(&self) -> usize {
+        self.stakes.len().div_ceil(WORD)
+    }
+
     pub(crate) fn members(&self) -> impl Iterator<Item = Party> + use<> {
         (0..).map(Party::new).take(self.stakes.len())
     }
@@ -108,7 +115,7 @@ impl Replicas {
 /// Parties that said the same, with their stake.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Supporters {
-    /// A bit for each member, the first one lowest: large committees have a million of these sets.
+    /// A bit for each member, the first one lowest.
     members: Vec<u64>,
     stake: u128,
 }
@@ -117,10 +124,10 @@ impl Supporters {
     /// Takes a member of this committee in. Callers have checked that it is one.
     pub(crate) fn insert(&mut self, committee: &Replicas, party: Party) {
         if self.members.is_empty() {
-            self.members.resize(committee.size().div_ceil(64), 0);
+            self.members.resize(committee.words(), 0);
         }
-        let Some(word) = self.members.get_mut(party.index() / 64) else { return };
-        let bit = 1_u64 << (party.index() % 64);
+        let (word, bit) = place(party);
+        let Some(word) = self.members.get_mut(word) else { return };
         if *word & bit == 0 {
             *word |= bit;
             self.stake = self.stake.saturating_add(committee.stake(party));
@@ -128,13 +135,8 @@ impl Supporters {
     }
 
     pub(crate) fn contains(&self, party: Party) -> bool {
-        let word = self.members.get(party.index() / 64);
-        word.is_some_and(|word| word >> (party.index() % 64) & 1 == 1)
-    }
-
-    /// Whether nobody is in it, also nobody without stake.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.members.iter().all(|word| *word == 0)
+        let (word, bit) = place(party);
+        self.members.get(word).is_some_and(|word| word & bit != 0)
     }
 
     pub(crate) const fn stake(&self) -> u128 {
@@ -142,7 +144,6 @@ impl Supporters {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Party> {
-        let bits = self.members.iter().flat_map(|word| (0..64).map(move |at| word >> at & 1 == 1));
-        (0..).map(Party::new).zip(bits).filter(|(_, is_in)| *is_in).map(|(party, _)| party)
+        members(&self.members)
     }
 }

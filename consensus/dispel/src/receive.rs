@@ -8,8 +8,25 @@ use crate::records::Record;
 
 /// Votes on one proposer in one message: more are in no step that an honest party takes.
 const MAX_VOTES_EACH: usize = 64;
-/// Batches that a peer is given within the patience.
-const MAX_SERVED: u32 = 64;
+/// Full batches that a peer is given within a timeout, and how many small ones count as a full one at most.
+const MAX_SERVED: usize = 64;
+const SMALL: usize = 16;
+
+/// What a peer was told that asked what it missed.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    /// When it was told everything.
+    at: Option<Instant>,
+    /// The first stage whose outcome it was not told.
+    next: Slot,
+}
+
+/// Batches that a peer was given.
+#[derive(Debug)]
+pub(crate) struct Served {
+    since: Instant,
+    bytes: usize,
+}
 
 impl Dispel {
     pub(crate) fn receive(&mut self, now: Instant, from: Party, message: Message) {
@@ -25,6 +42,7 @@ impl Dispel {
                 if self.stages.get(&stage).is_some_and(|open| open.lacks(proposer, id)) {
                     self.keep(Record::Stored { stage, proposer, batch: batch.clone() });
                     self.stage(stage).receive_answer(proposer, id, batch);
+                    self.timers.are_old = true;
                 } else if from == proposer {
                     self.receive_batch(stage, from, batch);
                 }
@@ -68,11 +86,7 @@ impl Dispel {
         let (committee, Some(open)) = (&self.committee, self.stages.get_mut(&stage)) else {
             return;
         };
-        let mut contradicts = false;
-        for vote in steps.iter().flat_map(Step::votes) {
-            contradicts |= open.receive_vote(committee, from, vote).is_err();
-        }
-        if contradicts {
+        if open.receive_votes(committee, from, steps).is_err() {
             self.accuse(from, stage, Fault::Contradiction(stage));
         }
     }
@@ -88,19 +102,11 @@ impl Dispel {
         steps.iter().all(|step| {
             count = count.saturating_add(step.length());
             step.length() <= places && count <= most
-        }) && steps.iter().flat_map(Step::votes).all(|(proposer, _)| proposer.index() < size)
+        }) && steps.iter().all(|step| step.speaks_of(&self.committee))
     }
 
-    /// Gives a peer a batch that it lacks.
+    /// Gives a peer a batch that it lacks, if it was not given too much lately.
     fn serve(&mut self, now: Instant, to: Party, stage: Slot, proposer: Party) {
-        let (since, count) = self.served.entry(to).or_insert((now, 0));
-        if now.since(*since) > self.config.timeout {
-            (*since, *count) = (now, 0);
-        }
-        if *count >= MAX_SERVED {
-            return;
-        }
-        *count = count.saturating_add(1);
         let open = self.stages.get(&stage);
         let here = open.and_then(|open| open.batch_of(proposer));
         let past = || {
@@ -108,26 +114,45 @@ impl Dispel {
             let (_, id) = past.outcome.iter().find(|(one, _)| *one == proposer)?;
             past.batches.get(id)
         };
-        if let Some(batch) = here.or_else(past).cloned() {
+        let Some(batch) = here.or_else(past) else { return };
+        let full = self.config.max_batch_bytes;
+        let bytes = batch.encoded_len().max(full / SMALL).max(1);
+        let served = self.served.entry(to).or_insert(Served { since: now, bytes: 0 });
+        if now.since(served.since) > self.config.timeout {
+            *served = Served { since: now, bytes: 0 };
+        }
+        let after = served.bytes.saturating_add(bytes);
+        if after <= full.saturating_mul(MAX_SERVED) {
+            served.bytes = after;
+            let batch = batch.clone();
             self.send(Recipient::One(to), Message::Answer { stage, proposer, batch });
         }
     }
 
-    /// Tells a peer what it has missed: outcomes of stages that are over, and what was said in others.
+    /// Tells a peer what it has missed: outcomes of stages that are over, and what was said in others. What it was not
+    /// told before it is told at once, so that it comes back faster than others go on; that is one outcome for each stage.
+    /// Everything else it is told now and then.
     fn answer(&mut self, now: Instant, to: Party, next: Slot) {
-        let last = self.answered.get(&to);
-        if last.is_some_and(|last| now.since(*last) < self.config.timeout / 2) {
-            return;
-        }
-        self.answered.insert(to, now);
         let first = next.max(Slot::new(1));
-        let last = first.get().saturating_add(LINGER).min(self.next.get());
-        for stage in (first.get()..last).map(Slot::new) {
+        let last = Slot::new(first.get().saturating_add(LINGER)).min(self.next);
+        let pause = self.config.timeout / 2;
+        let new = || Answered { at: None, next: first };
+        let answered = self.answered.entry(to).or_insert_with(new);
+        let is_time = answered.at.is_none_or(|at| now.since(at) >= pause);
+        let first = if is_time { first } else { first.max(answered.next) };
+        answered.next = answered.next.max(last);
+        if is_time {
+            answered.at = Some(now);
+        }
+        for stage in (first.get()..last.get()).map(Slot::new) {
             let outcome = self.past.get(&stage).map(|past| &past.outcome);
             let outcome = outcome.or_else(|| self.stages.get(&stage)?.outcome.as_ref()).cloned();
             if let Some(outcome) = outcome {
                 self.send(Recipient::One(to), Message::Decided { stage, outcome });
             }
+        }
+        if !is_time {
+            return;
         }
         // Its own outcome alone is believed by nobody: who lacks votes may lack this party's in a stage that is over here.
         let here: Vec<Slot> = self.stages.range(next..).map(|(stage, _)| *stage).collect();
@@ -136,7 +161,6 @@ impl Dispel {
         }
         // A party that was over with this stage, crashed and lacks votes of others that are over with it asks for
         // nothing: it does not know that it has to speak in further rounds. So all hear what was said.
-        let pause = self.config.timeout / 2;
         let is_over = next < self.next;
         let open = self.stages.get_mut(&next).filter(|_| is_over);
         let steps = open.and_then(|open| open.repeats(now, pause).then(|| open.all_said()));
@@ -162,8 +186,9 @@ impl Dispel {
         let is_believed = self.committee.is_weak(stakes.fold(0, u128::saturating_add));
         let open = self.stage(stage);
         if is_believed && open.outcome.is_none() {
-            open.outcome = Some(outcome.clone());
             self.keep(Record::Decided { stage, outcome: outcome.clone() });
+            self.conclude(stage, outcome.clone());
+            self.told = self.told.max(Some(stage));
         }
         // Who says so has its batches too.
         let open = self.stage(stage);

@@ -81,7 +81,8 @@ pub(crate) struct Traffics<T> {
 
 /// One seat's interface.
 struct Line<T> {
-    connections: BTreeMap<Seat, Connection<T>>,
+    /// To each seat, from the first one on.
+    connections: Vec<Connection<T>>,
     /// Connections that may send.
     turns: VecDeque<Seat>,
     /// Connections that have to wait for their rate.
@@ -95,11 +96,17 @@ struct Line<T> {
 }
 
 struct Connection<T> {
-    /// By rank and number.
-    parcels: BTreeMap<(u64, u64), Parcel<T>>,
+    /// In the order in which they leave: by rank, then as they came.
+    parcels: VecDeque<Numbered<T>>,
     /// Bytes that it may still send in this turn.
     turn: u64,
     paced_until: u64,
+}
+
+/// A parcel with its number.
+struct Numbered<T> {
+    number: u64,
+    parcel: Parcel<T>,
 }
 
 impl<T> Traffics<T> {
@@ -201,7 +208,7 @@ struct Sent<T> {
 impl<T> Line<T> {
     const fn new() -> Self {
         Self {
-            connections: BTreeMap::new(),
+            connections: Vec::new(),
             turns: VecDeque::new(),
             paced: BTreeSet::new(),
             sending: None,
@@ -215,11 +222,11 @@ impl<T> Line<T> {
     fn enqueue(&mut self, now: u64, number: u64, parcel: Parcel<T>) {
         let to = parcel.to;
         self.traffic.waiting = self.traffic.waiting.saturating_add(parcel.bytes);
-        let connection = self.connections.entry(to).or_insert_with(|| Connection {
-            parcels: BTreeMap::new(),
-            turn: TURN,
-            paced_until: 0,
-        });
+        let new = || Connection { parcels: VecDeque::new(), turn: TURN, paced_until: 0 };
+        if self.connections.len() <= to.index() {
+            self.connections.resize_with(to.index().saturating_add(1), new);
+        }
+        let Some(connection) = self.connections.get_mut(to.index()) else { return };
         if connection.parcels.is_empty() && self.sending != Some(to) {
             if connection.paced_until > now {
                 self.paced.insert((connection.paced_until, to));
@@ -227,7 +234,9 @@ impl<T> Line<T> {
                 self.turns.push_back(to);
             }
         }
-        connection.parcels.insert((parcel.rank, number), parcel);
+        let before = |one: &Numbered<T>| one.parcel.rank <= parcel.rank;
+        let place = connection.parcels.partition_point(before);
+        connection.parcels.insert(place, Numbered { number, parcel });
     }
 
     /// Puts connections back whose time to send has come: first those that were paced, and behind everything
@@ -238,7 +247,7 @@ impl<T> Line<T> {
             self.turns.push_back(to);
         }
         let Some(to) = self.sending.take() else { return };
-        let Some(connection) = self.connections.get_mut(&to) else { return };
+        let Some(connection) = self.connections.get_mut(to.index()) else { return };
         if connection.parcels.is_empty() {
             connection.turn = TURN;
         } else if connection.paced_until > now {
@@ -259,14 +268,15 @@ impl<T> Line<T> {
         }
         self.line_up(now);
         let to = self.turns.pop_front()?;
-        let connection = self.connections.get_mut(&to)?;
-        let mut first = connection.parcels.first_entry()?;
-        let (_, number) = *first.key();
-        let parcel = first.get_mut();
+        let connection = self.connections.get_mut(to.index())?;
+        let Numbered { number, parcel } = connection.parcels.front_mut()?;
+        let number = *number;
         let (delay, bytes) = (parcel.delay, parcel.bytes.min(connection.turn));
         parcel.bytes -= bytes;
         connection.turn -= bytes;
-        let load = (parcel.bytes == 0).then(|| first.remove().load);
+        let is_last = parcel.bytes == 0;
+        let sent = if is_last { connection.parcels.pop_front() } else { None };
+        let load = sent.map(|sent| sent.parcel.load);
         self.traffic.sent = self.traffic.sent.saturating_add(bytes);
         self.traffic.waiting = self.traffic.waiting.saturating_sub(bytes);
         let paced = now.saturating_add(time(limits.connection(from, to), bytes));
@@ -279,7 +289,7 @@ impl<T> Line<T> {
 
     /// When the interface must be served for what waits, unless that is scheduled.
     fn arm(&mut self) -> Option<u64> {
-        let sending = self.sending.and_then(|to| self.connections.get(&to));
+        let sending = self.sending.and_then(|to| self.connections.get(to.index()));
         let sending = sending.filter(|connection| !connection.parcels.is_empty());
         let turn = (!self.turns.is_empty()).then_some(0);
         let paced = self.paced.first().map(|(at, _)| *at);

@@ -192,3 +192,20 @@ fn a_decided_batch_is_waited_for_before_others_are_asked_for_it() {
     assert_eq!(net.requests_of(0).len(), 1);
     assert_eq!(net.blocks[&party(0)].len(), 1);
 }
+
+/// What was to come, and was over when all stages were looked at last, is to come again.
+#[test]
+fn a_clock_that_is_set_back_leaves_out_nothing() {
+    let mut net = Net::new(&[0]);
+    let late = batch(&[1]);
+    net.votes(1, 0, 1, &[(1, Vote::Batch(BatchVote::Echo(id_of(1, 1, &late))))]);
+    net.now = Instant::at(SECOND);
+    net.give(0, Input::Tick);
+    assert_eq!(net.requests_of(0), [(Recipient::One(party(1)), 1)]);
+    net.say(1, 0, Message::Batch { stage: slot(1), batch: late });
+    for (at, wakes) in [(2500, 3500), (1500, 2000)] {
+        net.now = Instant::at(at * MS);
+        net.give(0, Input::Tick);
+        assert_eq!(Machine::wake_at(&net.engines[&party(0)]), Some(Instant::at(wakes * MS)));
+    }
+}
