@@ -326,7 +326,7 @@ impl Binary {
         };
         // Whether somebody has left this round, and so may not have decided. Who has not leaves every round in the end
         // and says so; until then a party that has decided would speak to nobody.
-        let is_needed = || votes.is_proposed_after(committee, proposer, current);
+        let is_needed = || votes.is_proposed_after(proposer, current);
         if current > self.last || self.decided.is_some() && !is_needed() {
             return false;
         }

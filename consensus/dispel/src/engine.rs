@@ -12,7 +12,7 @@ use crate::config::{Config, Idleness};
 use crate::message::Message;
 use crate::pool::{Ordered, Pool, SubmitError};
 use crate::quorum::{ConfigError, Replicas};
-use crate::receive::{Answered, Served};
+use crate::receive::{Answered, Served, Told};
 use crate::records::Record;
 use crate::stage::Stage;
 
@@ -160,8 +160,10 @@ pub struct Dispel {
     ask_at: Instant,
     pub(crate) answered: BTreeMap<Party, Answered>,
     pub(crate) served: BTreeMap<Party, Served>,
-    /// The last stage whose end others have told, as long as this party has found none of a later one itself.
-    pub(crate) told: Option<Slot>,
+    /// What others have told, as long as this party has found no later end itself.
+    pub(crate) told: Option<Told>,
+    /// When all may be told again what this party said.
+    repeats_at: Instant,
     accused: BTreeMap<Party, Slot>,
     started: bool,
     /// Until when this party asks for whatever was sent while it was down.
@@ -202,6 +204,7 @@ impl Dispel {
             answered: BTreeMap::new(),
             served: BTreeMap::new(),
             told: None,
+            repeats_at: Instant::START,
             accused: BTreeMap::new(),
             started: false,
             missed_until: None,
@@ -349,14 +352,20 @@ impl Dispel {
     }
 
     fn ask(&mut self, now: Instant) {
+        let timeout = self.config.timeout;
         // As long as it comes back, others go on meanwhile.
-        let pause = self.told.map_or(self.config.timeout, |_| self.config.patience);
-        self.ask_at = now + pause;
+        self.told = self.told.filter(|told| now.since(told.at) < timeout);
+        let quick = self.config.patience.max(timeout / 10);
+        self.ask_at = now + self.told.map_or(timeout, |_| quick);
         self.send(Recipient::All, Message::Status { next: self.next });
+        // What follows has many bytes.
+        if now < self.repeats_at {
+            return;
+        }
+        self.repeats_at = now + timeout;
         // A peer that was over with this stage and has crashed since knows nothing of it but its own votes, and asks for
         // nothing. What it has to say in further rounds depends on these.
         self.repeat(self.next, Recipient::All);
-        let timeout = self.config.timeout;
         self.request(self.next, |_, open| open.ask_proposers(now, timeout));
     }
 
@@ -466,8 +475,8 @@ impl Dispel {
             self.ask_at = now + self.config.timeout;
             match self.told {
                 // They may tell more by now.
-                Some(last) if slot == last => self.ask_at = now,
-                Some(last) if slot > last => self.told = None,
+                Some(Told { last, .. }) if slot == last => self.ask_at = now,
+                Some(Told { last, .. }) if slot > last => self.told = None,
                 _ => {}
             }
         }

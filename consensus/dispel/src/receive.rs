@@ -11,6 +11,8 @@ const MAX_VOTES_EACH: usize = 64;
 /// Full batches that a peer is given within a timeout, and how many small ones count as a full one at most.
 const MAX_SERVED: usize = 64;
 const SMALL: usize = 16;
+/// Bytes of a batch without transactions.
+const EMPTY: usize = 4;
 
 /// What a peer was told that asked what it missed.
 #[derive(Debug)]
@@ -19,6 +21,15 @@ pub(crate) struct Answered {
     at: Option<Instant>,
     /// The first stage whose outcome it was not told.
     next: Slot,
+}
+
+/// That others have told how stages ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    /// The last of these stages.
+    pub(crate) last: Slot,
+    /// When something new was told.
+    pub(crate) at: Instant,
 }
 
 /// Batches that a peer was given.
@@ -48,7 +59,7 @@ impl Dispel {
                 }
             }
             Message::Status { next } => self.answer(now, from, next),
-            Message::Decided { stage, outcome } => self.claim(from, stage, outcome),
+            Message::Decided { stage, outcome } => self.claim(now, from, stage, outcome),
         }
     }
 
@@ -56,7 +67,7 @@ impl Dispel {
         if !self.takes(stage) {
             return;
         }
-        let is_large = batch.encoded_len() > self.config.max_batch_bytes.max(4)
+        let is_large = batch.encoded_len() > self.longest_batch()
             || batch.transactions.len() > MAX_TRANSACTIONS;
         if is_large {
             return self.accuse(from, stage, Fault::LargeBatch(stage));
@@ -105,8 +116,15 @@ impl Dispel {
         }) && steps.iter().all(|step| step.speaks_of(&self.committee))
     }
 
-    /// Gives a peer a batch that it lacks, if it was not given too much lately.
+    /// Bytes of the longest batch: one of no transactions has some as well.
+    fn longest_batch(&self) -> usize {
+        self.config.max_batch_bytes.max(EMPTY)
+    }
+
+    /// Gives a peer a batch that it lacks, if it was not given too much lately. What it has been given is looked at before
+    /// the batch is.
     fn serve(&mut self, now: Instant, to: Party, stage: Slot, proposer: Party) {
+        let full = self.longest_batch();
         let open = self.stages.get(&stage);
         let here = open.and_then(|open| open.batch_of(proposer));
         let past = || {
@@ -115,15 +133,20 @@ impl Dispel {
             past.batches.get(id)
         };
         let Some(batch) = here.or_else(past) else { return };
-        let full = self.config.max_batch_bytes;
-        let bytes = batch.encoded_len().max(full / SMALL).max(1);
+        let least = full.div_ceil(SMALL);
         let served = self.served.entry(to).or_insert(Served { since: now, bytes: 0 });
         if now.since(served.since) > self.config.timeout {
             *served = Served { since: now, bytes: 0 };
         }
-        let after = served.bytes.saturating_add(bytes);
-        if after <= full.saturating_mul(MAX_SERVED) {
-            served.bytes = after;
+        let left = full.saturating_mul(MAX_SERVED).saturating_sub(served.bytes);
+        if left < least {
+            return;
+        }
+        // Many short transactions are as much work as few long ones.
+        let many = full.saturating_mul(batch.transactions.len()) / MAX_TRANSACTIONS;
+        let bytes = batch.encoded_len().max(many).max(least);
+        if bytes <= left {
+            served.bytes = served.bytes.saturating_add(bytes);
             let batch = batch.clone();
             self.send(Recipient::One(to), Message::Answer { stage, proposer, batch });
         }
@@ -164,13 +187,13 @@ impl Dispel {
         let is_over = next < self.next;
         let open = self.stages.get_mut(&next).filter(|_| is_over);
         let steps = open.and_then(|open| open.repeats(now, pause).then(|| open.all_said()));
-        if let Some(steps) = steps {
+        if let Some(steps) = steps.filter(|steps| !steps.is_empty()) {
             self.send(Recipient::All, Message::Votes { stage: next, steps });
         }
     }
 
     /// A peer says what was decided. A weak quorum that says so is believed.
-    fn claim(&mut self, from: Party, stage: Slot, outcome: StageOutcome) {
+    fn claim(&mut self, now: Instant, from: Party, stage: Slot, outcome: StageOutcome) {
         let window = self.next.get()..self.next.get().saturating_add(LINGER);
         let size = self.committee.size();
         let is_sorted = outcome.is_sorted_by(|(one, _), (other, _)| one < other);
@@ -188,7 +211,8 @@ impl Dispel {
         if is_believed && open.outcome.is_none() {
             self.keep(Record::Decided { stage, outcome: outcome.clone() });
             self.conclude(stage, outcome.clone());
-            self.told = self.told.max(Some(stage));
+            let before = self.told.map_or(stage, |told| told.last);
+            self.told = Some(Told { last: before.max(stage), at: now });
         }
         // Who says so has its batches too.
         let open = self.stage(stage);

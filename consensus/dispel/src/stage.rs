@@ -260,6 +260,13 @@ impl Stage {
         self.has_news || self.due.is_some_and(|due| due <= now)
     }
 
+    /// Whether nobody waits for this party, since so many have told the outcome that the honest ones among them are enough
+    /// for all others. A weak quorum is not: all of it but one party may be faulty and tell nobody else.
+    fn is_told(&self, committee: &Replicas) -> bool {
+        let stakes = self.claimers.iter().map(|claimer| committee.stake(*claimer));
+        committee.is_strong(stakes.fold(0, u128::saturating_add))
+    }
+
     /// What this party says by now.
     pub(crate) fn advance(
         &mut self,
@@ -268,8 +275,7 @@ impl Stage {
         patience: Duration,
     ) -> Vec<Step> {
         self.has_news = false;
-        if self.outcome.is_some() && self.said.is_empty() {
-            // Others have told the outcome: nobody waits for this party.
+        if self.outcome.is_some() && self.said.is_empty() && self.is_told(committee) {
             self.due = None;
             return Vec::new();
         }

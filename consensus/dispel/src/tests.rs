@@ -48,6 +48,9 @@ struct Net {
     cut: BTreeSet<(Party, Party)>,
     /// Messages that are lost, by their sender.
     loses: fn(Party, &Message) -> bool,
+    /// What comes of a message on a link, from and to.
+    alters: fn(Party, Party, Message) -> Message,
+    config: fn(u32) -> Config,
     sent: Vec<(Party, Recipient<Party>, Message)>,
     blocks: BTreeMap<Party, Vec<Block>>,
     prefinalized: BTreeMap<Party, Vec<(Slot, Value)>>,
@@ -58,12 +61,18 @@ struct Net {
 impl Net {
     /// These parties run; the others say what the test lets them say.
     fn new(parties: &[u32]) -> Self {
+        Self::of(config, parties)
+    }
+
+    fn of(config: fn(u32) -> Config, parties: &[u32]) -> Self {
         let mut net = Self {
             engines: BTreeMap::new(),
             records: BTreeMap::new(),
             queue: VecDeque::new(),
             cut: BTreeSet::new(),
             loses: |_, _| false,
+            alters: |_, _, message| message,
+            config,
             sent: Vec::new(),
             blocks: BTreeMap::new(),
             prefinalized: BTreeMap::new(),
@@ -96,7 +105,8 @@ impl Net {
                     let is_lost = (self.loses)(to, &message);
                     let arrives = |one: &Party| !is_lost && !self.cut.contains(&(to, *one));
                     for one in reached.filter(arrives) {
-                        self.queue.push_back((to, one, message.clone()));
+                        let message = (self.alters)(to, one, message.clone());
+                        self.queue.push_back((to, one, message));
                     }
                 }
                 Output::Do(Effect::Prefinalized { view, value }) => {
@@ -144,7 +154,7 @@ impl Net {
 
     fn restart(&mut self, me: u32) {
         let records = self.records.get(&party(me)).cloned().unwrap_or_default();
-        self.engines.insert(party(me), Dispel::new(config(me), records).unwrap());
+        self.engines.insert(party(me), Dispel::new((self.config)(me), records).unwrap());
         self.give(me, Input::Start);
     }
 

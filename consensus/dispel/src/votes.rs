@@ -108,6 +108,8 @@ struct RoundVotes {
     estimates: OfEach,
     /// Parties whose own estimate it is.
     own: OfEach,
+    /// Of which proposers anybody, also without stake, has an estimate of its own.
+    proposed: Vec<u64>,
     /// Parties that have sent this bit alone.
     only: OfEach,
     both: Ballots,
@@ -213,17 +215,10 @@ impl BitVotes {
     }
 
     /// Whether anybody, also without stake, has an estimate of its own in a later round.
-    pub(crate) fn is_proposed_after(
-        &self,
-        committee: &Replicas,
-        proposer: Party,
-        round: u32,
-    ) -> bool {
+    pub(crate) fn is_proposed_after(&self, proposer: Party, round: u32) -> bool {
+        let (word, mask) = place(proposer);
         let mut later = self.rounds.range(round.saturating_add(1)..);
-        later.any(|(_, votes)| {
-            let by = [&votes.own.zero, &votes.own.one];
-            by.iter().any(|by| by.parties(committee, proposer).next().is_some())
-        })
+        later.any(|(_, votes)| votes.proposed.get(word).is_some_and(|word| word & mask != 0))
     }
 
     /// The stake whose auxiliary sets have no bit but these.
@@ -250,6 +245,10 @@ impl RoundVotes {
         estimates.insert(committee, from, word, taken);
         if own {
             mine.insert(committee, from, word, taken);
+            self.proposed.resize(committee.words(), 0);
+            if let Some(word) = self.proposed.get_mut(word) {
+                *word |= taken;
+            }
         }
         contradicts == 0
     }
