@@ -22,7 +22,7 @@ import prefinal
 OUT = "."  # folder of the pictures
 PARTIES = 7
 HOURS = 1
-RESTARTS = 12
+RESTARTS = 4
 MOVES = 4
 EVERY = 10  # seconds from one slot to the next
 COSTS: Optional[str] = None  # cryptography for free; or "measured", or what `measure_costs` gave before
