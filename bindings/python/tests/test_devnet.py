@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import ROOT
 
 from prefinal import LightVuf, PrefinalError
 
@@ -52,11 +54,11 @@ class Devnet:
 
 @pytest.fixture(scope="module")
 def devnet(command: Path, tmp_path_factory: Any) -> Iterator[Devnet]:
-    """Four parties, of which one leaves and one joins half way."""
+    """Four parties that hand over to one another every twenty slots, for longer than it takes to read."""
     stakes = tmp_path_factory.mktemp("devnet") / "stakes.csv"
     stakes.write_text("stake\n310\n240\n150\n110\n90\n")
     line = "devnet --http localhost:0 --no-page --scheme wvuf --parties 4 --regions none --seed 7"
-    more = f"--path tight --epochs 2 --join 1 --leave 1 --slots 40 --stakes {stakes}"
+    more = f"--path tight --epochs 20 --slots 400 --stakes {stakes}"
     process = subprocess.Popen(
         [str(command), *line.split(), *more.split()], stdout=subprocess.PIPE, text=True
     )
@@ -95,7 +97,7 @@ def test_values_of_a_running_committee_from_its_pin_on(devnet: Devnet) -> None:
     forged[-1] ^= 1
     with pytest.raises(PrefinalError):
         reader.advance(forged)
-    # The old committee hands over to the next, in which one is new.
+    # The committee hands over to the next, whose key is another one.
     reader.advance(data(later, "handover"))
     assert reader.epoch == 1 and reader.pin == data(later, "pin")
     value = devnet.read("/vuf/values/latest", lambda answer: answer["epoch"] == 1)
@@ -104,3 +106,20 @@ def test_values_of_a_running_committee_from_its_pin_on(devnet: Devnet) -> None:
     with pytest.raises(PrefinalError) as old:
         reader.verify(data(newest, "proof"))
     assert old.value.code == "other-session"
+
+
+def test_the_program_of_the_book_reads_a_value(devnet: Devnet) -> None:
+    page = (ROOT / "docs" / "book" / "src" / "schemes" / "vuf.md").read_text()
+    program = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0]
+    assert program.count("http://127.0.0.1:8787") == 1
+    program = program.replace("http://127.0.0.1:8787", devnet.address)
+    devnet.read("/vuf/values/latest")
+    line = [sys.executable, "-c", program, devnet.pin.hex()]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    slot, randomness = done.stdout.split()
+    assert devnet.read(f"/vuf/values/{slot}")["randomness"] == randomness
+    # From another pin it believes nothing.
+    line[-1] = bytes(32).hex()
+    refused = subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE)
+    assert "this is not the epoch that is pinned" in refused.stderr and refused.stdout == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -46,21 +47,23 @@ def test_every_notebook_is_run() -> None:
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_a_notebook_is_built_and_run(name: str, tmp_path: Path, costs: str) -> None:
+def test_a_notebook_is_built_and_run(name: str, tmp_path: Path, request: Any) -> None:
     others, pictures, printed = NOTEBOOKS[name]
     book: Any = jupytext.read(FOLDER / f"{name}.py")
     places = parameters(book)
     assert len(places) <= 1 and (places or not others)
     if places:
-        if "COSTS = \"measured\"" in book.cells[places[0]].source:
-            others = {**others, "COSTS": costs}
+        if 'COSTS = "measured"' in book.cells[places[0]].source:
+            others = {**others, "COSTS": request.getfixturevalue("costs")}
         known = {line.split(" ")[0].rstrip(":") for line in book.cells[places[0]].source.splitlines()}
         assert set(others) <= known
-        lines = "\n".join(f"{name} = {value!r}" for name, value in others.items())
-        book.cells.insert(places[0] + 1, nbformat.v4.new_code_cell(lines))
+        lines = "\n".join(f"{one} = {value!r}" for one, value in others.items())
+        cell = copy.deepcopy(book.cells[places[0]])
+        cell.update(source=lines, metadata={"tags": ["injected-parameters"]}, id="parameters")
+        book.cells.insert(places[0] + 1, cell)
     said = run(book, tmp_path)
     nbformat.validate(book)
-    nbformat.write(book, tmp_path / f"{name}.ipynb")
+    jupytext.write(book, tmp_path / f"{name}.ipynb")
     assert printed in said
     drawn = list(tmp_path.glob("*.png"))
     assert len(drawn) == pictures and all(one.stat().st_size > 5000 for one in drawn)
