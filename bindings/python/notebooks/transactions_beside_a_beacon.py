@@ -22,8 +22,8 @@ import prefinal
 # %% tags=["parameters"]
 OUT = "."  # folder of the pictures
 PARTIES = 7
-SUBMITTED = [500, 2000, 5000]
-SECONDS = 2
+SUBMITTED = [500, 1000, 2000]
+SECONDS = 3
 INTERFACE = "100Mbit/s"
 COSTS: Optional[str] = None  # cryptography for free; or "measured", or what `measure_costs` gave before
 
@@ -37,7 +37,7 @@ print(frame.drop(columns=["p90_ms", "slots"]).round(1).to_string(index=False))
 
 # %% [markdown]
 # ## Latency over throughput
-# Where links are full the three come to the same: then transactions wait for links.
+# Where links are full, behind these loads, the three come to the same: then transactions wait for links.
 
 # %%
 _, axes = plt.subplots(figsize=(7, 4), layout="constrained")
@@ -57,4 +57,4 @@ plt.savefig(Path(OUT) / "transactions.png", dpi=110)
 by_load = frame.pivot(index="submitted_per_second", columns="beside", values="mean_ms")
 added = by_load[["slow path", "both paths"]].sub(by_load["no beacon"], axis="index")
 print(added.round(1))
-assert 0 < added["both paths"].iloc[0] < added["slow path"].iloc[0]
+assert (added["both paths"] < added["slow path"]).all() and (added > 0).all(axis=None)

@@ -54,11 +54,11 @@ class Devnet:
 
 @pytest.fixture(scope="module")
 def devnet(command: Path, tmp_path_factory: Any) -> Iterator[Devnet]:
-    """Four parties that hand over to one another every twenty slots, for longer than it takes to read."""
+    """Four parties that hand over to one another every thirteen slots, for longer than it takes to read."""
     stakes = tmp_path_factory.mktemp("devnet") / "stakes.csv"
     stakes.write_text("stake\n310\n240\n150\n110\n90\n")
     line = "devnet --http localhost:0 --no-page --scheme wvuf --parties 4 --regions none --seed 7"
-    more = f"--path tight --epochs 20 --slots 400 --stakes {stakes}"
+    more = f"--path tight --epochs 30 --slots 400 --stakes {stakes}"
     process = subprocess.Popen(
         [str(command), *line.split(), *more.split()], stdout=subprocess.PIPE, text=True
     )

@@ -20,6 +20,18 @@ engine may say what it likes. A second value for a slot gets no second partial::
 
     >>> [(one.kind, one.code) for one in beacons[1].prefinalize(1, b"w" * 32)]
     [('refused', 'released-otherwise')]
+
+Of the weighted VUF a path is a ``VufCommittee`` that has admitted the parties' blinded keys, and what the party
+blinded::
+
+    >>> from prefinal import VufCommittee
+    >>> vuf, shares = VufCommittee.deal([1, 1, 1, 1], 3)
+    >>> blinded = {p: shares[p].blind(vuf, p) for p in range(4)}
+    >>> vuf.admit({p: public for p, (_, public) in blinded.items()})
+    {}
+    >>> own, _ = blinded[0]
+    >>> [output.kind for output in Beacon(0, [1] * 4, tight=(vuf, own)).prefinalize(1, value)]
+    ['keep', 'send']
 """
 
 from __future__ import annotations

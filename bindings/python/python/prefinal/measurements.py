@@ -123,9 +123,9 @@ def hours(
     costs: Optional[str] = "measured",
     progress: Optional[Callable[[int], object]] = None,
 ) -> Hours:
-    """Runs one committee on Jolteon for so many virtual hours: parties restart and move, and the fast path begins in the middle.
+    """Runs one committee on Jolteon for so many virtual hours, with the fast path from the middle on.
 
-    ``every``: seconds from one slot to the next, 1 to 60. ``restarts``: how many times a party is down for 20 seconds to
+    Meanwhile parties restart and move. ``every``: seconds from one slot to the next, 1 to 60. ``restarts``: how many times a party is down for 20 seconds to
     10 minutes; beside them so many stop once in each half that the fast path is out of reach. ``moves``: how many times
     a party goes to another region. ``stakes``: those of Aptos' 129 validators, if ``None``. Partials and signatures
     of votes are looked up in place of computed, at the ``costs`` of real ones, or free if these are ``None``. All else
