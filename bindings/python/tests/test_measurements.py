@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import doctest
+import inspect
+import re
 import signal
 import subprocess
 import sys
@@ -199,6 +201,27 @@ def test_transactions_are_those_of_the_command(command: Path, costs: str, tmp_pa
         for name in ("mean", "p50", "p90", "p99", "value_mean"):
             assert near(runs[f"{name}_ms"][at], one[f"{name}_us"]), name
         assert near(runs["value_longest_ms"][at], one["value_mean_of_longest_us"])
+
+
+def test_defaults_are_those_of_the_command(command: Path) -> None:
+    said = subprocess.run([str(command), "simulate", "--help"], capture_output=True, text=True, check=True)
+    flags = re.findall(r"^ +--([a-z-]+)(?: <.*)?\n((?: {10}.*\n| *\n)*)", said.stdout, re.MULTILINE)
+    usual = {name: re.search(r"\[default: ([^],;]+)", text) for name, text in flags}
+    compared = 0
+    for call in (prefinal.hours, prefinal.key_generation, prefinal.transactions, prefinal.simulate):
+        for name, one in inspect.signature(call).parameters.items():
+            # The length of a run in slots and its path are Python's own; transactions have an interface.
+            if name in ("slots", "path", "engine") or (name, call) == ("interface", prefinal.transactions):
+                continue
+            found = usual.get(name.replace("_", "-"))
+            shown = " ".join(map(str, one.default)) if isinstance(one.default, tuple) else str(one.default)
+            if found is not None and one.default is not one.empty:
+                theirs = found.group(1).strip()
+                # None stands for what the command says in words.
+                same = theirs[0].isalpha() if one.default is None else theirs == shown
+                assert same, (call.__name__, name, theirs)
+                compared += 1
+    assert compared > 25, compared
 
 
 @pytest.mark.parametrize(

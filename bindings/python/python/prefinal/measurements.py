@@ -127,7 +127,7 @@ def hours(
 
     Meanwhile parties restart and move. ``every``: seconds from one slot to the next, 1 to 60. ``restarts``: how many times a party is down for 20 seconds to
     10 minutes; beside them so many stop once in each half that the fast path is out of reach. ``moves``: how many times
-    a party goes to another region. ``stakes``: those of Aptos' 129 validators, if ``None``. Partials and signatures
+    a party goes to the region of another, so that after many few parties are all in one. ``stakes``: those of Aptos' 129 validators, if ``None``. Partials and signatures
     of votes are looked up in place of computed, at the ``costs`` of real ones, or free if these are ``None``. All else
     is as for ``simulate``. ``progress`` is called with the number of virtual minutes since the last time. Ctrl-C ends
     the run.
