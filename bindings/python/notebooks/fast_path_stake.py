@@ -4,25 +4,23 @@
 # A threshold value is there with finality if enough partials came with the votes that made the slot
 # final. Finality takes two thirds of the stake. Because stake is rounded to small weights, the fast
 # path is only *guaranteed* to have its value from a little more: how much more, and what does it cost
-# in shares to make it less? Every cell is run by the tests; `# %%` marks the cells for editors that show
-# them as a notebook.
+# in shares to make it less?
 
 # %%
 from __future__ import annotations
 
-import sys
 from fractions import Fraction
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 import prefinal
 from prefinal import plot, stakes
 
-OUT = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(".")
+# %% tags=["parameters"]
+OUT = "."  # folder of the pictures
+
+# %%
 TABLES = {
     "Aptos, 129 validators": "aptos_mainnet_129",
     "Sui, epoch 1200": "sui_epoch_1200",
@@ -51,7 +49,7 @@ for title, name in TABLES.items():
 # %%
 aptos = stakes.load("aptos_mainnet_129")
 plot.weights(aptos, prefinal.round_stakes(aptos))
-plt.savefig(OUT / "weights.png", dpi=110)
+plt.savefig(Path(OUT) / "weights.png", dpi=110)
 
 # %% [markdown]
 # ## What less stake costs
@@ -62,7 +60,7 @@ asked = [Fraction(n, 100) for n in (71, 72, 74, 76, 78, 80, 83, 88, 93)]
 _, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
 for title, name in TABLES.items():
     plot.total_weight(stakes.load(name), asked, label=title, ax=axes)
-plt.savefig(OUT / "total_weight.png", dpi=110)
+plt.savefig(Path(OUT) / "total_weight.png", dpi=110)
 
 # %% [markdown]
 # ## The best within a budget

@@ -7,27 +7,25 @@
 # path). Here the same committee runs in virtual time: real engine and rounding, measured round trips
 # between cloud regions, cryptography for free, so that the figure shows the links alone.
 #
-# With fewer parties and slots it takes seconds: `latency_figure.py OUT 40 10`. The full figure is
-# `latency_figure.py OUT 129 200`.
+# With fewer parties and slots it takes seconds. The full figure has `PARTIES = 129` and `SLOTS = 200`.
 
 # %%
 from __future__ import annotations
 
 import statistics
-import sys
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 import prefinal
 from prefinal import plot, stakes
 
-OUT = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(".")
-PARTIES = int(sys.argv[2]) if len(sys.argv) > 2 else 24
-SLOTS = int(sys.argv[3]) if len(sys.argv) > 3 else 8
+# %% tags=["parameters"]
+OUT = "."  # folder of the pictures
+PARTIES = 24
+SLOTS = 8
+
+# %%
 largest = stakes.load("aptos_mainnet_129").largest(PARTIES)
 
 # %% [markdown]
@@ -46,7 +44,7 @@ assert means[1] < means[0] / 2, "the fast path is faster"
 # %%
 axes = plot.waits({"slow path": slow, "fast path": fast})
 axes.set_title(f"{PARTIES} largest validators of Aptos, {SLOTS} slots", fontsize=10)
-plt.savefig(OUT / "latency.png", dpi=110)
+plt.savefig(Path(OUT) / "latency.png", dpi=110)
 
 # %% [markdown]
 # ## Why: one slot, message by message
@@ -56,7 +54,7 @@ plt.savefig(OUT / "latency.png", dpi=110)
 small = prefinal.simulate(largest[:8], path="fast", slots=4, seed=3, messages=True)
 slot = sorted({wait.slot for wait in small.waits})[1]
 plot.timeline(small, slot)
-plt.savefig(OUT / "timeline.png", dpi=110)
+plt.savefig(Path(OUT) / "timeline.png", dpi=110)
 
 # %% [markdown]
 # ## As a table

@@ -14,7 +14,15 @@ from typing import Literal
 
 import pandas
 
-from prefinal import Beacon, DkgConfig, Output, RecipientKey, SecretKey, round_stakes
+from prefinal import (
+    Beacon,
+    DkgConfig,
+    EvaluationKey,
+    Output,
+    RecipientKey,
+    SecretKey,
+    round_stakes,
+)
 
 STAKES = [30, 5, 20, 45]
 PARTIES = range(len(STAKES))
@@ -134,3 +142,45 @@ for slot in (2, 3, 4):
 revealed = [(said.slot, said.path) for _, said in log if said.kind == "reveal"]
 assert revealed.count((4, "slow")) == len(STAKES)
 print(f"slots 2 to 4: {len(revealed)} values, {sum(path == 'slow' for _, path in revealed)} by the slow path")
+
+# %% [markdown]
+# ## The weighted VUF
+# The paper's implementation evaluates a weighted VUF, of which a party sends one point whatever its weight. The key is
+# made of group elements. Once an epoch each party blinds its shares of each path, and it counts on a path as soon as the
+# others have admitted its blinded key. The contract is the same.
+
+# %%
+messages = [bytes(config.deal(party, signers[party], kind="group")) for party in (0, 3)]
+vuf_key = config.aggregate(
+    [config.verify(config.read(message, kind="group")) for message in messages]
+)
+vufs = {path: vuf_key.vuf_committee(path=path) for path in PATHS}
+blinded: dict[tuple[int, str], EvaluationKey] = {}
+for party in PARTIES:
+    if not rounding.weights[party]:
+        continue
+    opened = vuf_key.open(party, RecipientKey.generate(seed=bytes([party] * 32)))
+    for path in PATHS:
+        secret, public = vuf_key.vuf_shares(opened, path=path).blind(vufs[path], party)
+        assert vufs[path].admit({party: public}) == {}
+        blinded[party, path] = secret
+beacons = [
+    Beacon(
+        party,
+        STAKES,
+        slow=(vufs["slow"], blinded.get((party, "slow"))),
+        fast=(vufs["fast"], blinded.get((party, "fast"))),
+    )
+    for party in PARTIES
+]
+log.clear()
+for party in PARTIES:
+    take(party, beacons[party].prefinalize(1, block))
+assert not any(said.kind == "reveal" for _, said in log)
+take(0, beacons[0].prefinalize(1, other))
+assert log[-1][1].code == "released-otherwise"
+for party in PARTIES:
+    take(party, beacons[party].finalize(1, block))
+outputs = {said.output for _, said in log if said.kind == "reveal"}
+assert len(outputs) == 1 and {said.path for _, said in log if said.kind == "reveal"} == {"fast"}
+shown()

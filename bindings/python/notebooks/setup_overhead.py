@@ -5,13 +5,12 @@
 # two thresholds takes about twice as long as with one, and twice the bytes. Only the key generation pays for it, every
 # few hours or days. Here the transcripts are those of the weighted VUF, for the largest validators of Aptos.
 #
-# `python setup_overhead.py 129` takes all of them; `prefinal simulate --keygen` sends the transcripts over interfaces
-# of each rate and has them agreed on.
+# `PARTIES = 129` takes all of them. What it takes to send the transcripts and to agree on them is in
+# `key_generation_times`.
 
 # %%
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any, Callable, Optional
 
@@ -20,7 +19,10 @@ import pandas
 import prefinal
 from prefinal import DkgConfig, RecipientKey, SecretKey
 
-PARTIES = int(sys.argv[1]) if len(sys.argv) > 1 else 16
+# %% tags=["parameters"]
+PARTIES = 16
+
+# %%
 STAKES = prefinal.stakes.load("aptos_mainnet_129").largest(PARTIES)
 rounding = prefinal.round_stakes(STAKES)
 print(rounding)

@@ -6,31 +6,28 @@
 # executions only. Here the real machines count message delays, and wait over the geography with weights of
 # every total.
 #
-# `tight_and_ramp.py OUT 129 100 5 bls` is the experiment on all of Aptos' validators, `COSTS.json` behind it takes
-# what `measure_costs` measured before.
+# The experiment on all of Aptos' validators has `PARTIES = 129`, `SLOTS = 100` and `SCHEME = "bls"`.
 
 # %%
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any, Literal, Optional
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 import prefinal
 from prefinal import stakes
 
-OUT = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(".")
-PARTIES = int(sys.argv[2]) if len(sys.argv) > 2 else 6
-SLOTS = int(sys.argv[3]) if len(sys.argv) > 3 else 3
-JITTER = int(sys.argv[4]) if len(sys.argv) > 4 else 5
-SCHEME: Literal["bls", "wvuf"] = "bls" if sys.argv[5:6] == ["bls"] else "wvuf"
-COSTS = Path(sys.argv[6]).read_text() if len(sys.argv) > 6 else prefinal.measure_costs()
+# %% tags=["parameters"]
+OUT = "."  # folder of the pictures
+PARTIES = 6
+SLOTS = 3
+JITTER = 5  # percent
+SCHEME: Literal["bls", "wvuf"] = "wvuf"
+COSTS = "measured"  # or what `measure_costs` gave before
 
+# %%
 largest = stakes.load("aptos_mainnet_129").largest(PARTIES)
 result = prefinal.thresholds(largest, scheme=SCHEME, slots=SLOTS, jitter=JITTER, costs=COSTS)
 
@@ -47,7 +44,7 @@ axes = delays.plot.barh(figsize=(7, 3), color=["#0072B2", "#D55E00"])
 axes.set_xlabel("message delays after finality, mean")
 axes.set_ylabel("")
 plt.tight_layout()
-plt.savefig(OUT / "message_delays.png", dpi=110)
+plt.savefig(Path(OUT) / "message_delays.png", dpi=110)
 
 # %% [markdown]
 # ## Final and computable at one instant
@@ -73,7 +70,7 @@ for name, (path, network, premise) in RUNS.items():
 axes.set_xlabel("slot")
 axes.set_ylabel("from final to computable, ms")
 axes.legend()
-plt.savefig(OUT / "one_instant.png", dpi=110)
+plt.savefig(Path(OUT) / "one_instant.png", dpi=110)
 
 # %% [markdown]
 # ## What total weight buys
@@ -94,4 +91,4 @@ axes.set_xscale("log", base=2)
 axes.set_xlabel("total weight")
 axes.set_ylabel("mean wait after finality, ms")
 axes.legend()
-plt.savefig(OUT / "total_weight_waits.png", dpi=110)
+plt.savefig(Path(OUT) / "total_weight_waits.png", dpi=110)

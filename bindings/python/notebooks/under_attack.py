@@ -5,28 +5,27 @@
 # these global finalization (`T_GF`, Definition 4) and global reconstruction (`T_GR`, Definition 10), and its
 # Theorems 5.2 and 6.3 say when they are equal. Then: what losses, partitions and a party that lies do to the wait.
 #
-# `under_attack.py OUT 20 10 1000` has 20 parties, 10 slots and 1000 executions.
+# A campaign that finds rare mistakes has 10 000 executions and more.
 
 # %%
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Literal
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 import prefinal
 from prefinal import plot, stakes
 from prefinal.faults import Fault, Loss, Partition, Wrong
 
-OUT = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(".")
-PARTIES = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-SLOTS = int(sys.argv[3]) if len(sys.argv) > 3 else 4
-EXECUTIONS = int(sys.argv[4]) if len(sys.argv) > 4 else 5
+# %% tags=["parameters"]
+OUT = "."  # folder of the pictures
+PARTIES = 5
+SLOTS = 4
+EXECUTIONS = 5
+
+# %%
 largest = stakes.load("aptos_mainnet_129").largest(PARTIES)
 
 # %% [markdown]
@@ -47,7 +46,7 @@ for path, run in runs.items():
 axes.set_xlabel("slot")
 axes.set_ylabel("from final to computable, ms")
 axes.legend()
-plt.savefig(OUT / "global_times.png", dpi=110)
+plt.savefig(Path(OUT) / "global_times.png", dpi=110)
 
 # %% [markdown]
 # ## Waits under faults
@@ -67,7 +66,7 @@ attacked = {
 }
 assert {e.sender for e in attacked["wrong partials"].events if e.kind == "accused"} <= {liar}
 plot.waits(attacked)
-plt.savefig(OUT / "faults.png", dpi=110)
+plt.savefig(Path(OUT) / "faults.png", dpi=110)
 
 # %% [markdown]
 # ## A campaign
@@ -79,5 +78,9 @@ campaign = prefinal.campaign(EXECUTIONS, engine="permissive", function="ideal")
 print(campaign)
 print(campaign.frame().sort_values("times", ascending=False).head(8))
 assert not campaign.violations
+# Each execution is a row: what it was, what came of it, and what was done to it.
+each = campaign.executions_frame()
+print(each[["engine", "function", "violation", "slots", "slow", "fast", "tight", "most_kept"]])
 broken = prefinal.campaign(100, engine="permissive", function="ideal", without_rule=4)
 print(broken.violations[0])
+print(broken.executions_frame()["violation"].dropna())

@@ -1,37 +1,37 @@
-//! One party's beacon of threshold BLS, driven by hand: the caller is engine, network, disk and clock.
+//! One party's beacon, driven by hand: the caller is engine, network, disk and clock.
 //!
-//! What the machine wants checked is computed at once, so no output asks for it.
+//! Arguments are read here, and the function follows from them; the machine itself is in `driven`.
 use std::time::Duration;
 
-use prefinal_beacon::{
-    Bls, Config, Effect, Input, Limits, Message, Output, Paths, Record, Reveal, Sharing,
-};
+use prefinal_beacon::{Bls, Config, Limits, Paths, Sharing, Wvuf};
 use prefinal_codes::Detail;
 use prefinal_contract::lost::{Life, LifeId};
-use prefinal_contract::{Binding, Finality, FinalityError, Quorum};
+use prefinal_contract::{Binding, Path};
 use prefinal_crypto_core::context::{ChainId, Context, EpochId};
-use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value, View};
-use prefinal_weighted_rounding::{Stake, Weight};
+use prefinal_protocol::{Instant, Slot, Value, View};
 use pyo3::prelude::*;
 use rand_core::Rng;
 
-use crate::bls::{Either, Signature};
+use crate::bls::Signature;
+use crate::driven::{self, Drivable, Driven, Event, finality};
 use crate::error::{argument, exception, refused, wrong_type};
 use crate::input::{array, bytes, list, number, party, stakes};
+use crate::order::named;
 use crate::random::generator;
-use crate::threshold::{Committee, Signer};
+use crate::wvuf::{BlindedKey, VufCommittee, VufOutput};
 
 /// What a beacon says or wants done; a field is there if its kind has it.
 #[derive(Default, IntoPyObject)]
 pub(crate) struct RawOutput {
-    kind: &'static str,
-    slot: Option<u64>,
-    path: Option<String>,
-    party: Option<u32>,
-    data: Option<Vec<u8>>,
-    signature: Option<Signature>,
-    code: Option<&'static str>,
-    text: Option<String>,
+    pub(crate) kind: &'static str,
+    pub(crate) slot: Option<u64>,
+    pub(crate) path: Option<String>,
+    pub(crate) party: Option<u32>,
+    pub(crate) data: Option<Vec<u8>>,
+    pub(crate) signature: Option<Signature>,
+    pub(crate) output: Option<VufOutput>,
+    pub(crate) code: Option<&'static str>,
+    pub(crate) text: Option<String>,
 }
 
 /// The keyword arguments of a beacon, as the class in Python passes them.
@@ -55,21 +55,20 @@ pub(crate) struct Arguments<'py> {
 struct RawSharing<'py>(Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
 impl RawSharing<'_> {
-    fn read(self) -> PyResult<Sharing<Bls>> {
-        let Self(committee, signer) = self;
-        let found = committee.cast::<Committee>();
-        let committee = found.map_err(|_| wrong_type("a Committee", &committee))?.get();
-        let signer = signer.map(|signer| {
-            let found = signer.cast::<Signer>().map_err(|_| wrong_type("a Signer", &signer));
-            found?.get().again(committee)
-        });
-        Ok(Sharing { secret: signer.transpose()?, committee: committee.0.clone() })
+    fn read<S: Drivable>(&self) -> PyResult<Sharing<S>> {
+        S::sharing(&self.0, self.1.as_ref())
     }
 }
 
 impl Arguments<'_> {
-    fn paths(&mut self) -> PyResult<Paths<Bls>> {
-        match (self.slow.take(), self.fast.take(), self.tight.take()) {
+    /// Whether the first path that is given is of the weighted VUF.
+    fn is_vuf(&self) -> bool {
+        let mut given = [&self.slow, &self.fast, &self.tight].into_iter().flatten();
+        given.next().is_some_and(|first| first.0.is_instance_of::<VufCommittee>())
+    }
+
+    fn paths<S: Drivable>(&self) -> PyResult<Paths<S>> {
+        match (&self.slow, &self.fast, &self.tight) {
             (Some(slow), None, None) => Ok(Paths::Slow(slow.read()?)),
             (None, None, Some(tight)) => Ok(Paths::Tight(tight.read()?)),
             (Some(slow), Some(fast), None) => Ok(Paths::FastAndSlow {
@@ -90,12 +89,21 @@ impl Arguments<'_> {
         Ok(Life::Later(LifeId::new(id)))
     }
 
-    fn config(&mut self, is_later: bool) -> PyResult<Config<Bls>> {
+    fn start<S: Drivable>(&self) -> PyResult<Box<dyn Driven>> {
+        let records = records(self.records.as_ref())?;
+        let config = self.config::<S>(records.is_some())?;
+        driven::start(config, &records.unwrap_or_default())
+    }
+
+    fn config<S: Drivable>(&self, is_later: bool) -> PyResult<Config<S>> {
         let chain = ChainId::new(array(&self.chain, "chain")?);
         let context = Context { chain, epoch: EpochId::new(number(&self.epoch, "epoch")?) };
         let attempt = self.attempt.as_ref().map(|attempt| number(attempt, "attempt"));
-        let paths = self.paths()?;
-        let finality = finality(&stakes(&self.stakes)?, &paths);
+        let paths = self.paths::<S>()?;
+        let (Paths::Slow(sharing)
+        | Paths::Tight(sharing)
+        | Paths::FastAndSlow { slow: sharing, .. }) = &paths;
+        let finality = finality::<S>(&stakes(&self.stakes)?, &sharing.committee);
         Ok(Config {
             context,
             me: party(&self.party)?,
@@ -110,18 +118,6 @@ impl Arguments<'_> {
     }
 }
 
-/// What more than two thirds make final, counted as the committees of the paths count.
-fn finality(stakes: &[Stake], paths: &Paths<Bls>) -> Result<Finality, FinalityError> {
-    let (Paths::Slow(sharing) | Paths::Tight(sharing) | Paths::FastAndSlow { slow: sharing, .. }) =
-        paths;
-    let weights = sharing.committee.access().weights();
-    if stakes.iter().map(|stake| stake.get()).eq(weights.iter().copied().map(u128::from)) {
-        return Finality::exact(stakes, Quorum::BYZANTINE);
-    }
-    let weights: Vec<_> = weights.into_iter().map(Weight::new).collect();
-    Finality::rounded(stakes, &weights, Quorum::BYZANTINE)
-}
-
 /// What a machine kept in an earlier life, if there was one.
 pub(crate) fn records<R: borsh::BorshDeserialize>(
     given: Option<&Bound<'_, PyAny>>,
@@ -132,7 +128,7 @@ pub(crate) fn records<R: borsh::BorshDeserialize>(
     given.map(|records| list(records, "records", read)).transpose()
 }
 
-fn malformed(error: &impl ToString, index: Option<usize>) -> PyErr {
+pub(crate) fn malformed(error: &impl ToString, index: Option<usize>) -> PyErr {
     let index = index.and_then(|index| u64::try_from(index).ok());
     let detail = Detail { code: "malformed-message", index, ..Detail::default() };
     exception(&detail, &error.to_string())
@@ -141,19 +137,17 @@ fn malformed(error: &impl ToString, index: Option<usize>) -> PyErr {
 /// One party's beacon. Each call says what happened, and returns what the beacon wants done, in this order.
 #[pyclass(module = "prefinal._core")]
 pub(crate) struct Beacon {
-    machine: prefinal_beacon::Beacon<Bls>,
+    machine: Box<dyn Driven>,
     now: Instant,
 }
 
 #[pymethods]
 impl Beacon {
     #[new]
-    fn new(mut arguments: Arguments<'_>) -> PyResult<Self> {
-        let records = records(arguments.records.as_ref())?;
-        let config = arguments.config(records.is_some())?;
-        let machine = prefinal_beacon::Beacon::new(config, &records.unwrap_or_default());
-        let machine = machine.map_err(|error| refused(&error))?;
-        Ok(Self { machine, now: Instant::START })
+    fn new(arguments: Arguments<'_>) -> PyResult<Self> {
+        let is_vuf = arguments.is_vuf();
+        let machine = if is_vuf { arguments.start::<Wvuf>() } else { arguments.start::<Bls>() };
+        Ok(Self { machine: machine?, now: Instant::START })
     }
 
     fn prefinalize(
@@ -166,7 +160,7 @@ impl Beacon {
         let slot = self::slot(slot)?;
         let view = View::new(slot, number(attempt, "attempt")?);
         let value = Value::new(array(value, "value")?);
-        Ok(self.handle(py, Input::Prefinalized { slot, view, value }))
+        Ok(self.event(py, Event::Prefinalized { slot, view, value }))
     }
 
     fn finalize(
@@ -176,7 +170,7 @@ impl Beacon {
         value: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<RawOutput>> {
         let value = value.map(|value| array(value, "value").map(Value::new)).transpose()?;
-        Ok(self.handle(py, Input::Finalized { slot: self::slot(slot)?, value }))
+        Ok(self.event(py, Event::Finalized { slot: self::slot(slot)?, value }))
     }
 
     fn abandon(
@@ -186,7 +180,7 @@ impl Beacon {
         attempt: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<RawOutput>> {
         let view = View::new(self::slot(slot)?, number(attempt, "attempt")?);
-        Ok(self.handle(py, Input::Abandoned { view }))
+        Ok(self.event(py, Event::Abandoned { view }))
     }
 
     fn receive(
@@ -196,14 +190,20 @@ impl Beacon {
         data: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<RawOutput>> {
         let (from, data) = (party(sender)?, bytes(data)?);
-        let most = self.machine.longest_message(from);
-        if data.len() > most {
-            let why = format!("a message of {} bytes, expected {most} at most", data.len());
-            return Err(malformed(&why, None));
-        }
-        let message = py.detach(|| borsh::from_slice(&data));
-        let message = message.map_err(|error| malformed(&error, None))?;
-        Ok(self.handle(py, Input::Received { from, message }))
+        let now = self.now;
+        let said = py.detach(|| self.machine.receive(now, from, &data));
+        said.map_err(|error| malformed(&error, None))
+    }
+
+    fn admit(
+        &mut self,
+        path: &str,
+        party: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<RawOutput>> {
+        let path = named("path", path, &[Path::Slow, Path::Fast, Path::Tight])?;
+        let key = key.cast::<BlindedKey>().map_err(|_| wrong_type("a BlindedKey", key))?;
+        self.machine.admit(self.now, path, self::party(party)?, key.get())
     }
 
     fn tick(&mut self, py: Python<'_>, now: &Bound<'_, PyAny>) -> PyResult<Vec<RawOutput>> {
@@ -213,7 +213,7 @@ impl Beacon {
             return Err(argument(&format!("now_ms is before {past}"), None));
         }
         self.now = now;
-        Ok(self.handle(py, Input::Tick))
+        Ok(self.event(py, Event::Tick))
     }
 
     /// The next slot to be revealed.
@@ -231,26 +231,9 @@ impl Beacon {
 }
 
 impl Beacon {
-    fn handle(&mut self, py: Python<'_>, input: Input<Bls>) -> Vec<RawOutput> {
-        py.detach(|| {
-            self.machine.handle(self.now, input);
-            self.outputs()
-        })
-    }
-
-    fn outputs(&mut self) -> Vec<RawOutput> {
-        let mut said = Vec::new();
-        while let Some(output) = self.machine.poll() {
-            match output {
-                Output::Keep(record) => said.push(kept("keep", &record)),
-                Output::Note(record) => said.push(kept("note", &record)),
-                Output::Do(Effect::Check(job)) => {
-                    self.machine.handle(self.now, Input::Checked(job.run()));
-                }
-                Output::Do(effect) => said.extend(wanted(effect)),
-            }
-        }
-        said
+    fn event(&mut self, py: Python<'_>, event: Event) -> Vec<RawOutput> {
+        let now = self.now;
+        py.detach(|| self.machine.event(now, event))
     }
 }
 
@@ -261,83 +244,4 @@ fn slot(value: &Bound<'_, PyAny>) -> PyResult<Slot> {
 pub(crate) fn encoded(what: &impl borsh::BorshSerialize) -> Option<Vec<u8>> {
     // Writing into memory does not fail.
     borsh::to_vec(what).ok()
-}
-
-fn kept(kind: &'static str, record: &Record) -> RawOutput {
-    let (slot, text) = match record {
-        Record::Released { slot, .. } => (*slot, "released"),
-        Record::Finalized { slot, .. } => (*slot, "finalized"),
-        Record::Abandoned { view } => (view.slot, "abandoned"),
-        Record::Revealed { slot } => (*slot, "revealed"),
-        Record::Switched(switch) => (switch.from, "switched"),
-        Record::WasOff { first, .. } => (*first, "was-off"),
-        Record::PassedOver { first, .. } => (*first, "passed-over"),
-    };
-    let (slot, text) = (Some(slot.get()), Some(text.to_owned()));
-    RawOutput { kind, slot, text, data: encoded(record), ..RawOutput::default() }
-}
-
-fn wanted(effect: Effect<Bls>) -> Option<RawOutput> {
-    let of = |kind, slot: Slot| RawOutput { kind, slot: Some(slot.get()), ..RawOutput::default() };
-    Some(match effect {
-        Effect::Check(_) => return None,
-        Effect::Send { to, message } => sent(to, &message),
-        Effect::Lookup { to, slots } => RawOutput {
-            kind: "lookup",
-            slot: slots.first().map(|slot| slot.get()),
-            party: Some(to.get()),
-            ..RawOutput::default()
-        },
-        Effect::Reveal(reveal) => revealed(&reveal),
-        Effect::Skipped { slot } => of("skipped", slot),
-        Effect::Off { slot } => of("off", slot),
-        Effect::Stalled { slot } => of("stalled", slot),
-        Effect::Accuse { party, fault } => RawOutput {
-            kind: "accuse",
-            party: Some(party.get()),
-            code: Some(fault.code()),
-            text: Some(fault.to_string()),
-            ..RawOutput::default()
-        },
-        Effect::Refused(refusal) => RawOutput {
-            kind: "refused",
-            code: Some(refusal.code()),
-            text: Some(refusal.to_string()),
-            ..RawOutput::default()
-        },
-    })
-}
-
-fn sent(to: Recipient<prefinal_crypto_core::access::Party>, message: &Message<Bls>) -> RawOutput {
-    let (path, text) = match message {
-        Message::Partial { path, .. } => (Some(path.to_string()), "partial"),
-        Message::Request { .. } => (None, "request"),
-        Message::Show { .. } => (None, "show"),
-        Message::Output { path, .. } => (Some(path.to_string()), "output"),
-        Message::AskHead { .. } => (None, "ask-head"),
-        Message::Head { .. } => (None, "head"),
-    };
-    RawOutput {
-        kind: "send",
-        slot: message.slot().map(Slot::get),
-        path,
-        party: match to {
-            Recipient::All => None,
-            Recipient::One(party) => Some(party.get()),
-        },
-        data: encoded(message),
-        text: Some(text.to_owned()),
-        ..RawOutput::default()
-    }
-}
-
-fn revealed(reveal: &Reveal<Bls>) -> RawOutput {
-    RawOutput {
-        kind: "reveal",
-        slot: Some(reveal.slot.get()),
-        path: Some(reveal.path.to_string()),
-        data: Some(reveal.randomness().to_vec()),
-        signature: Some(Signature(Either::MinSig(reveal.output))),
-        ..RawOutput::default()
-    }
 }

@@ -127,6 +127,7 @@ pub(crate) struct CampaignArguments<'py> {
     stakes: Option<String>,
     fast: (u128, u128),
     handover: bool,
+    each: bool,
 }
 
 impl CampaignArguments<'_> {
@@ -189,6 +190,43 @@ struct RawViolation {
     what: String,
 }
 
+/// Executions, column by column.
+#[derive(Default, IntoPyObject)]
+struct ExecutionColumns {
+    seed: Vec<u64>,
+    engine: Vec<String>,
+    function: Vec<String>,
+    violation: Vec<Option<String>>,
+    slots: Vec<Option<usize>>,
+    slow: Vec<Option<usize>>,
+    fast: Vec<Option<usize>>,
+    tight: Vec<Option<usize>>,
+    most_kept: Vec<usize>,
+    seconds: Vec<f64>,
+    fingerprint: Vec<u64>,
+    /// What was done to it, and how often.
+    done: Vec<Vec<(String, u64)>>,
+}
+
+impl ExecutionColumns {
+    fn push(&mut self, (engine, function): Played, seed: u64, played: &ExecutionReport) {
+        let summary = played.outcome.as_ref().ok();
+        self.seed.push(seed);
+        self.engine.push(engine.to_string());
+        self.function.push(function.to_string());
+        self.violation.push(played.outcome.as_ref().err().map(ToString::to_string));
+        self.slots.push(summary.map(|summary| summary.slots));
+        self.slow.push(summary.map(|summary| summary.slow));
+        self.fast.push(summary.map(|summary| summary.fast));
+        self.tight.push(summary.map(|summary| summary.tight));
+        self.most_kept.push(played.most_kept);
+        self.seconds.push(played.took.as_secs_f64());
+        self.fingerprint.push(played.fingerprint);
+        let done = played.tally.rows().map(|(kind, count)| (kind.to_string(), count.times));
+        self.done.push(done.collect());
+    }
+}
+
 /// A campaign's executions taken together.
 #[derive(IntoPyObject)]
 pub(crate) struct CampaignResult {
@@ -202,10 +240,11 @@ pub(crate) struct CampaignResult {
     played: Vec<(String, String, u64)>,
     counts: Vec<(String, u64, u64)>,
     violations: Vec<RawViolation>,
+    each: ExecutionColumns,
 }
 
 impl CampaignResult {
-    fn of(sums: &Sums, violations: Vec<RawViolation>) -> Self {
+    fn of(sums: &Sums, violations: Vec<RawViolation>, each: ExecutionColumns) -> Self {
         let counts = sums.tally.rows();
         let played = sums.played.iter();
         Self {
@@ -218,13 +257,17 @@ impl CampaignResult {
             played: played.map(|((e, f), count)| (e.to_string(), f.to_string(), *count)).collect(),
             counts: counts.map(|(k, c)| (k.to_string(), c.executions, c.times)).collect(),
             violations,
+            each,
         }
     }
 }
 
+/// The engine and the function of an execution.
+type Played = (EngineName, Function);
+
 /// An execution as a thread of the campaign tells of it, or the campaign's end.
 enum Told {
-    Played((EngineName, Function), u64, Box<ExecutionReport>),
+    Played(Played, u64, Box<ExecutionReport>),
     Ended(Result<(), Failure>),
 }
 
@@ -235,7 +278,7 @@ struct Teller {
 }
 
 impl Watch for Teller {
-    fn played(&self, kind: (EngineName, Function), seed: u64, played: &ExecutionReport) {
+    fn played(&self, kind: Played, seed: u64, played: &ExecutionReport) {
         let told = Told::Played(kind, seed, Box::new(played.clone()));
         if self.tell.send(told).is_err() {
             self.is_alone.store(true, Ordering::Relaxed);
@@ -255,6 +298,7 @@ pub(crate) fn campaign<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<CampaignResult> {
     let (order, progress) = (arguments.order()?, Progress::new(progress));
+    let mut each = arguments.each.then(ExecutionColumns::default);
     let mut thread = Thread::start(move |tell| {
         let teller = Teller { tell, is_alone: AtomicBool::new(false) };
         let ended = order.run(&teller);
@@ -265,6 +309,9 @@ pub(crate) fn campaign<'py>(
         match thread.wait(py)? {
             Told::Played(kind, seed, played) => {
                 sums.add(kind, &played);
+                if let Some(each) = &mut each {
+                    each.push(kind, seed, &played);
+                }
                 if let Err(violation) = &played.outcome {
                     let (engine, function) = (kind.0.to_string(), kind.1.to_string());
                     let what = violation.to_string();
@@ -272,7 +319,9 @@ pub(crate) fn campaign<'py>(
                 }
                 progress.advance(py, 1)?;
             }
-            Told::Ended(Ok(())) => return Ok(CampaignResult::of(&sums, violations)),
+            Told::Ended(Ok(())) => {
+                return Ok(CampaignResult::of(&sums, violations, each.unwrap_or_default()));
+            }
             Told::Ended(Err(failure)) => return Err(failed(failure)),
         }
     }

@@ -25,7 +25,8 @@
 //! | `shares`      | who holds how many shares                                            |
 //! | `wire`        | classes of objects that are their bytes                              |
 //! | `order`       | what a run in virtual time is asked for, with its faults             |
-//! | `beacon`      | one party's beacon, driven by hand                                   |
+//! | `beacon`      | one party's beacon, driven by hand; `driven`, of any function        |
+//! | `measurements` | hours on the map, key generation, transactions                      |
 //! | `simulation`  | a seeded committee in virtual time                                   |
 //! | `experiments` | thresholds against each other, campaigns under attack                |
 //! | `tables`      | stake tables                                                         |
@@ -43,6 +44,7 @@ mod decryption;
 mod dkg;
 mod drand;
 mod draw;
+mod driven;
 mod error;
 mod evidence;
 mod experiments;
@@ -50,6 +52,7 @@ mod input;
 mod keygen;
 mod light;
 mod many;
+mod measurements;
 mod order;
 mod random;
 mod registration;
@@ -98,6 +101,8 @@ mod _core {
     use crate::light::{LightClient, LightKey, LightVuf, VerifiedBlock};
     #[pymodule_export]
     use crate::many::{aggregate, verify_aggregate, verify_batch, verify_multi};
+    #[pymodule_export]
+    use crate::measurements::{hours, key_generation, transactions};
     #[pymodule_export]
     use crate::registration::{Recipient, RecipientKey, Registration};
     #[pymodule_export]

@@ -8,7 +8,7 @@ use prefinal_lab::Failure;
 use prefinal_lab::faults::{
     Chance, Disk, Fault, Loss, Partition, PartitionEffect, Seat, Vice, Window,
 };
-use prefinal_lab::observe::{CostModel, Order};
+use prefinal_lab::observe::{CostModel, Order, Rate, RateError};
 use prefinal_lab::weighing::{Weighing, WeightSource};
 use prefinal_protocol::Instant;
 use prefinal_registry::{engine, scheme};
@@ -41,6 +41,8 @@ pub(crate) struct Arguments<'py> {
     slots: Bound<'py, PyAny>,
     seed: Bound<'py, PyAny>,
     jitter: Bound<'py, PyAny>,
+    interface: Option<String>,
+    connection: Option<String>,
     cores: Bound<'py, PyAny>,
     costs: Option<String>,
     messages: bool,
@@ -76,6 +78,8 @@ impl Arguments<'_> {
             slots,
             seed: number(&self.seed, "seed")?,
             jitter,
+            interface: rate("interface", self.interface.as_deref())?,
+            connection: rate("connection", self.connection.as_deref())?,
             cores: cores.ok_or_else(|| argument("cores is 0", None))?,
             charge: match self.costs.as_deref() {
                 None => CostModel::Nothing,
@@ -100,6 +104,21 @@ impl Arguments<'_> {
         };
         Ok(Weighing { slow: pair(&self.slow)?, weights })
     }
+}
+
+/// A rate such as `1Gbit/s`, if there is one.
+fn rate(what: &str, text: Option<&str>) -> PyResult<Option<Rate>> {
+    let rate = text.map(str::parse).transpose();
+    rate.map_err(|error: RateError| argument(&format!("{what}: {error}"), None))
+}
+
+/// Rates in their order.
+pub(crate) fn rates(what: &str, texts: &[String]) -> PyResult<Vec<Rate>> {
+    let read = |(at, text): (usize, &String)| {
+        let rate = text.parse();
+        rate.map_err(|error: RateError| argument(&format!("{what} at {at}: {error}"), Some(at)))
+    };
+    texts.iter().enumerate().map(read).collect()
 }
 
 /// One of several things by its name.

@@ -48,7 +48,7 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    fn of(times: Vec<SlotTimes>) -> Self {
+    pub(crate) fn of(times: Vec<SlotTimes>) -> Self {
         let mut slots = Self::default();
         for times in times {
             slots.slot.push(times.slot.get());

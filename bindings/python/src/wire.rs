@@ -11,7 +11,7 @@ macro_rules! wire_object {
         #[doc = $doc]
         #[pyclass(frozen, eq, module = "prefinal", from_py_object)]
         #[derive(Clone, PartialEq)]
-        pub(crate) struct $name($inner);
+        pub(crate) struct $name(pub(crate) $inner);
 
         #[pymethods]
         impl $name {

@@ -3,6 +3,7 @@
 //! What cannot be split runs on another thread while the caller's thread looks at signals; after
 //! Ctrl-C the caller goes on at once and the thread ends when its work does, which is bounded. What can
 //! be split runs in steps with a look after each.
+use std::ops::ControlFlow;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
@@ -45,6 +46,35 @@ impl<T: Send + 'static> Thread<T> {
                 Err(RecvTimeoutError::Timeout) => py.check_signals()?,
                 Err(RecvTimeoutError::Disconnected) => return Err(lost()),
             }
+        }
+    }
+}
+
+/// What a thread with steps tells.
+enum Step<T> {
+    Done(usize),
+    Ended(T),
+}
+
+/// Runs `work`, which says when steps are done, and which is asked to end when the caller goes.
+pub(crate) fn stepwise<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<Bound<'_, PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(usize) -> ControlFlow<()>) -> T + Send + 'static,
+) -> PyResult<T> {
+    let progress = Progress::new(progress);
+    let mut thread = Thread::start(move |tell| {
+        let ended = work(&mut |steps| match tell.send(Step::Done(steps)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        });
+        // Nobody waits any more after an interrupt.
+        drop(tell.send(Step::Ended(ended)));
+    })?;
+    loop {
+        match thread.wait(py)? {
+            Step::Done(steps) => progress.advance(py, steps)?,
+            Step::Ended(value) => return Ok(value),
         }
     }
 }

@@ -97,7 +97,7 @@ impl VufCommittee {
     }
 
     /// No holder of the lock panics, and what it guards stays whole if one does.
-    fn get(&self) -> std::sync::RwLockReadGuard<'_, wvuf::VufCommittee> {
+    pub(crate) fn get(&self) -> std::sync::RwLockReadGuard<'_, wvuf::VufCommittee> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -287,6 +287,14 @@ impl VufShares {
 #[pyclass(frozen, module = "prefinal")]
 pub(crate) struct EvaluationKey(wvuf::EvaluationKey);
 
+impl EvaluationKey {
+    /// The same key once more, for a machine that keeps it.
+    pub(crate) fn again(&self) -> PyResult<wvuf::EvaluationKey> {
+        let key = wvuf::EvaluationKey::from_secret_bytes(&self.0.to_secret_bytes());
+        key.map_err(|error| refused(&error))
+    }
+}
+
 #[pymethods]
 impl EvaluationKey {
     /// From its 32 bytes.
@@ -322,7 +330,7 @@ wire_object!(VufPartial, wvuf::Partial, "One party's evaluation: a point whateve
 /// The function's value.
 #[pyclass(frozen, eq, module = "prefinal")]
 #[derive(PartialEq)]
-pub(crate) struct VufOutput(Output);
+pub(crate) struct VufOutput(pub(crate) Output);
 
 #[pymethods]
 impl VufOutput {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any, Callable
 
@@ -24,6 +25,15 @@ def model() -> Callable[[str], Any]:
 def published() -> Callable[[str], Any]:
     """Reads vectors that others published."""
     return lambda name: json.loads((VECTORS / f"{name}.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def command() -> Path:
+    """The command, which `cargo xtask test python` builds; `PREFINAL` says where it is, if elsewhere."""
+    path = Path(os.environ.get("PREFINAL", ROOT / "target" / "debug" / "prefinal"))
+    if not path.exists():
+        pytest.skip(f"there is no {path}")
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import doctest
 import pickle
-import subprocess
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,13 +87,6 @@ def ramp() -> tuple[list[Beacon], Committee]:
 def test_examples_in_documents() -> None:
     results = doctest.testmod(beacon)
     assert results.attempted > 6 and results.failed == 0
-
-
-def test_the_notebook_runs() -> None:
-    script = Path(__file__).resolve().parents[1] / "notebooks" / "release_by_hand.py"
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert "slots 2 to 4: 12 values, 12 by the slow path" in done.stdout
 
 
 def test_both_paths_give_one_value_of_a_key_that_nobody_knows(ramp: Any) -> None:

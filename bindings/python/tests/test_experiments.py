@@ -365,12 +365,34 @@ def test_a_campaign_holds_and_its_seeds_replay_it() -> None:
     assert set(one.values) == {"slow", "fast", "tight"} and one.seconds > 8
 
 
+def test_each_execution_is_a_row() -> None:
+    result = prefinal.campaign(6, seed=5, engine="jolteon", function="ideal")
+    frame = result.executions_frame()
+    assert list(frame.index) == list(range(5, 11)) and set(frame["engine"]) == {"jolteon"}
+    assert frame["violation"].isna().all() and frame["slots"].sum() == result.slots
+    for path, values in result.values.items():
+        assert frame[path].sum() == values
+    assert frame["most_kept"].max() == result.most_kept
+    assert frame["seconds"].sum() == pytest.approx(result.seconds)
+    for what, executions, times in zip(*(result.counts[name] for name in ("what", "executions", "times"))):
+        assert ((frame[what] > 0).sum(), frame[what].sum()) == (executions, times), what
+    # An execution is the same alone.
+    alone = prefinal.campaign(1, seed=7, engine="jolteon", function="ideal").each
+    assert {name: column[0] for name, column in alone.items()} == {
+        name: column[2] for name, column in result.each.items()
+    }
+    none = prefinal.campaign(2, seed=5, engine="jolteon", function="ideal", each=False)
+    assert none.executions_frame().empty and none.executions == 2 and none.counts["what"]
+
+
 def test_without_a_rule_a_violation_comes_with_its_seed() -> None:
     found = prefinal.campaign(100, engine="permissive", function="ideal", without_rule=4)
     assert found.violations and found.executions < 100
     first = found.violations[0]
     again = prefinal.campaign(1, seed=first.seed, engine="permissive", function="ideal", without_rule=4)
     assert again.violations == (first,)
+    row = again.executions_frame().loc[first.seed]
+    assert row["violation"] == first.what and ": " in first.what and row[["slots", "fast"]].isna().all()
     with_all = prefinal.campaign(1, seed=first.seed, engine="permissive", function="ideal")
     assert with_all.violations == ()
 
@@ -395,6 +417,7 @@ def test_without_a_rule_a_violation_comes_with_its_seed() -> None:
         ({"stakes": "1111"}, TypeError),
         ({"fast": "3/2"}, ArgumentError),
         ({"real_signatures": "yes"}, TypeError),
+        ({"each": 1}, TypeError),
     ],
 )
 def test_campaigns_that_make_no_sense(arguments: Any, kind: type) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import doctest
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,20 +73,6 @@ def end(outputs: list[KeygenOutput]) -> KeygenOutput:
 def test_examples_in_documents() -> None:
     results = doctest.testmod(keygen)
     assert results.attempted > 10 and results.failed == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "last"),
-    [("key_generation", [], "one key on 4 parties, 4 values of slot 1, all the same"),
-     ("setup_overhead", ["8"], "two thresholds take 1.77 times the bytes of one")],
-)
-def test_the_notebooks_run(name: str, parameters: list[str], last: str) -> None:
-    script = Path(__file__).resolve().parents[1] / "notebooks" / f"{name}.py"
-    done = subprocess.run(
-        [sys.executable, str(script), *parameters], capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith(f"{last}\n")
 
 
 def test_one_order_makes_one_key_which_serves_beacons(

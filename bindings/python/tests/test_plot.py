@@ -1,11 +1,8 @@
-"""Pictures are drawn, and the notebooks run."""
+"""Pictures are drawn."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -16,8 +13,6 @@ import matplotlib.pyplot as plt
 
 import prefinal
 from prefinal import ArgumentError, plot
-
-NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 
 
 @pytest.fixture(autouse=True)
@@ -61,24 +56,3 @@ def test_a_timeline_shows_one_slot() -> None:
     assert len(ax.lines) > 5 and len(ax.collections) == 4
     with pytest.raises(ArgumentError):
         plot.timeline(run, 10**6)
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "count"),
-    [("fast_path_stake", [], 2), ("latency_figure", [], 2),
-     ("tight_and_ramp", ["4", "2", "5", "wvuf"], 3), ("under_attack", [], 2)],
-)
-def test_notebooks_run(
-    name: str, parameters: list[str], count: int, tmp_path: Path, costs: str
-) -> None:
-    script = NOTEBOOKS / f"{name}.py"
-    measured = tmp_path / "costs.json"
-    measured.write_text(costs)
-    last = [str(measured)] if parameters else []
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path), *parameters, *last],
-        capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    pictures = list(tmp_path.glob("*.png"))
-    assert len(pictures) == count and all(picture.stat().st_size > 5000 for picture in pictures)

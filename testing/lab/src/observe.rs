@@ -18,7 +18,8 @@ use std::time::Duration;
 pub use ::prefinal_beacon::Path;
 use prefinal_crypto_core::access::Party;
 use prefinal_engine::Engine;
-use prefinal_sim::{Geography, Jitter, Network, Note, Seat};
+use prefinal_sim::{Geography, Jitter, Network, Note, Placement, Seat};
+pub use prefinal_sim::{Interface, Rate, RateError};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
 use super::committee::{Ground, Observation, Prices, Subject};
@@ -88,6 +89,10 @@ pub struct Order {
     pub seed: u64,
     /// How far the delay of a link varies, in percent.
     pub jitter: u8,
+    /// Rate of each party's interface in each direction; `None` limits nothing.
+    pub interface: Option<Rate>,
+    /// Rate of each connection between two parties in each direction; `None` limits nothing.
+    pub connection: Option<Rate>,
     /// Number of cores of each party.
     pub cores: NonZeroU32,
     /// The costs of cryptography.
@@ -139,21 +144,35 @@ impl Order {
         Ok(self.weighing.plan(self.stakes.clone(), self.algorithm, self.fast)?)
     }
 
+    /// The prices of work: those of the costs, or nothing.
+    ///
+    /// # Errors
+    /// If the text is none of costs.
+    pub fn prices(&self) -> Result<Prices, Failure> {
+        let costs = self.charge.costs()?;
+        Ok(costs.map_or(Prices::FREE, |costs| Prices::Measured { costs, cores: self.cores }))
+    }
+
+    /// Where so many parties are; `None` is one room.
+    ///
+    /// # Errors
+    /// If a table of round trips is none, or a region is not in it.
+    pub fn placement(&self, parties: usize) -> Result<Option<Placement>, Failure> {
+        let Some(table) = &self.round_trips else {
+            return place(&self.regions, parties, self.seed);
+        };
+        let geography = Geography::parse(table);
+        let geography =
+            geography.map_err(|error| Failure::bad_input(format_args!("round trips: {error}")))?;
+        place_on(&geography, &self.regions, parties, self.seed)
+    }
+
     /// The links between so many parties, with their faults.
     ///
     /// # Errors
     /// If a table of round trips is none, or a region is not in it.
     pub fn network(&self, parties: usize) -> Result<Network, Failure> {
-        let placement = match &self.round_trips {
-            None => place(&self.regions, parties, self.seed)?,
-            Some(table) => {
-                let geography = Geography::parse(table);
-                let geography = geography
-                    .map_err(|error| Failure::bad_input(format_args!("round trips: {error}")))?;
-                place_on(&geography, &self.regions, parties, self.seed)?
-            }
-        };
-        let network = match placement {
+        let mut network = match self.placement(parties)? {
             Some(mut placement) => {
                 // Twins sit where their party sits.
                 self.twins()
@@ -163,6 +182,12 @@ impl Order {
             }
             None => Network::constant(Duration::ZERO),
         };
+        if let Some(rate) = self.interface {
+            network = network.with_interfaces(Interface::duplex(rate));
+        }
+        if let Some(rate) = self.connection {
+            network = network.with_connections(rate);
+        }
         let mut seating = Seating::new((0..).map(Party::new).take(parties));
         seating.extend(self.twins());
         Ok(self.faults.iter().fold(network, |network, fault| fault.on(network, &seating)))
@@ -184,9 +209,7 @@ fn experiment<S: Priced>(order: &Order) -> Result<Experiment<S>, Failure> {
     let seats = u32::try_from(plan.parties()).map_err(Failure::bad_input)?;
     order.faults.iter().try_for_each(|fault| fault.check(seats))?;
     let network = order.network(plan.parties())?;
-    let prices = order.charge.costs()?;
-    let prices =
-        prices.map_or(Prices::FREE, |costs| Prices::Measured { costs, cores: order.cores });
+    let prices = order.prices()?;
     let ground = Ground::new(&plan, order.seed).map_err(Failure::bad_input)?;
     Ok(Experiment {
         ground: Arc::new(ground),

@@ -19,13 +19,16 @@
 ``faults``          what goes wrong in it: losses, partitions, crashes, parties that do wrong
 ``thresholds``      tight thresholds against ramps, and what total weight buys
 ``campaign``        thousands of executions under attack, each from its seed
+``hours``           a committee for hours: restarts, moves, the fast path from the middle on
+``key_generation``  what key generation takes, stage by stage
+``transactions``    what transactions wait for beside a beacon and without one
 ``plot``            pictures (needs matplotlib): weights, waits, a slot's timeline
 ``drand``           rounds of beacons: drand's four schemes and ours
 ``errors``          exceptions with stable codes and fields
 ==================  ==========================================================================
 """
 
-from prefinal import drand, errors, experiments, faults, rounding, simulation, stakes
+from prefinal import drand, errors, experiments, faults, measurements, rounding, simulation, stakes
 from prefinal._core import (
     CODES as _CODES,
 )
@@ -96,6 +99,14 @@ from prefinal.experiments import (
     thresholds,
 )
 from prefinal.keygen import Keygen, KeygenOutput
+from prefinal.measurements import (
+    Hours,
+    KeyGeneration,
+    Transactions,
+    hours,
+    key_generation,
+    transactions,
+)
 from prefinal.rounding import FAST, SLOW, Guarantee, Pair, Rounding, round_stakes, verify_weights
 from prefinal.statements import Statement
 from prefinal.simulation import Event, Simulation, Wait, simulate
@@ -132,6 +143,8 @@ __all__ = [
     "Evidence",
     "FaultError",
     "Guarantee",
+    "Hours",
+    "KeyGeneration",
     "Keygen",
     "KeygenOutput",
     "LightClient",
@@ -157,6 +170,7 @@ __all__ = [
     "Statement",
     "Simulation",
     "Thresholds",
+    "Transactions",
     "VerifiedBlock",
     "VerifiedDealing",
     "Violation",
@@ -172,8 +186,11 @@ __all__ = [
     "drand",
     "errors",
     "experiments",
+    "hours",
+    "key_generation",
     "faults",
     "measure_costs",
+    "measurements",
     "round_stakes",
     "rounding",
     "seal",
@@ -182,6 +199,7 @@ __all__ = [
     "slot_label",
     "stakes",
     "thresholds",
+    "transactions",
     "unseal",
     "verify_aggregate",
     "verify_batch",

@@ -20,21 +20,44 @@ engine may say what it likes. A second value for a slot gets no second partial::
 
     >>> [(one.kind, one.code) for one in beacons[1].prefinalize(1, b"w" * 32)]
     [('refused', 'released-otherwise')]
+
+Of the weighted VUF a path is a ``VufCommittee`` that has admitted the parties' blinded keys, and what the party
+blinded::
+
+    >>> from prefinal import VufCommittee
+    >>> vuf, shares = VufCommittee.deal([1, 1, 1, 1], 3)
+    >>> blinded = {p: shares[p].blind(vuf, p) for p in range(4)}
+    >>> vuf.admit({p: public for p, (_, public) in blinded.items()})
+    {}
+    >>> own, _ = blinded[0]
+    >>> [output.kind for output in Beacon(0, [1] * 4, tight=(vuf, own)).prefinalize(1, value)]
+    ['keep', 'send']
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Optional, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, Optional, SupportsIndex, Union
 
 from prefinal import _core
-from prefinal._core import Committee, Signature, Signer
+from prefinal._core import (
+    BlindedKey,
+    Committee,
+    EvaluationKey,
+    Signature,
+    Signer,
+    VufCommittee,
+    VufOutput,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 __all__ = ["Beacon", "Output"]
+
+#: One path of a beacon: of threshold BLS, or of the weighted VUF.
+Sharing = Union[tuple[Committee, Optional[Signer]], tuple[VufCommittee, Optional[EvaluationKey]]]
 
 OutputKind = Literal[
     "keep", "note", "send", "reveal", "skipped", "off", "stalled", "lookup", "accuse", "refused"
@@ -51,7 +74,8 @@ class Output:
     ``note``    write ``data`` some time: ``revealed``
     ``send``    send ``data`` to ``party``, or to all if it is ``None``; ``text`` is the message's kind:
                 ``partial``, ``request``, ``show``, ``output``, ``ask-head``, ``head``
-    ``reveal``  the value of ``slot``: ``data`` are 32 random bytes, ``signature`` verifies under the group key
+    ``reveal``  the value of ``slot``: ``data`` are 32 random bytes; of threshold BLS ``signature`` verifies under
+                the group key, of the weighted VUF ``output`` is what the committee combines from partials
     ``skipped`` ``slot`` is final as empty and has no value
     ``accuse``  ``party`` broke the protocol: ``code`` and ``text``
     ``refused`` what you said had no effect: ``code`` and ``text``, for instance of the release contract
@@ -68,18 +92,21 @@ class Output:
     party: Optional[int] = None
     data: bytes = b""
     signature: Optional[Signature] = None
+    output: Optional[VufOutput] = None
     code: Optional[str] = None
     text: str = ""
 
 
 class Beacon:
-    """The beacon of the party at this position, for threshold BLS: the machine that validators run.
+    """The beacon of the party at this position: the machine that validators run.
 
     ``stakes`` are those of the engine's committee: more than two thirds make a value final, whatever the weights
     in which partials count. Each path is a
-    ``Committee`` for rounds with the party's ``Signer``, or ``None`` if it holds no shares. ``slow`` alone is the
+    ``Committee`` for rounds with the party's ``Signer``, or a ``VufCommittee`` with what ``VufShares.blind`` gave the
+    party for it; ``None`` in its place if it holds no shares. Of a ``VufCommittee`` the keys that are admitted by now
+    count; for later ones see ``admit``. ``slow`` alone is the
     paper's Algorithm 1, ``tight`` Algorithm 2, ``slow`` and ``fast``, two sharings of one secret
-    (``DkgKey.committee``), Algorithm 3. ``attempt`` is the view of a slot that may release early, ``None`` for an
+    (``DkgKey.committee``, ``DkgKey.vuf_committee``), Algorithm 3. ``attempt`` is the view of a slot that may release early, ``None`` for an
     engine that cannot tell. ``records`` makes it a later life: all that was kept before, oldest first; call
     ``tick`` first then, and send what it asks for.
 
@@ -93,9 +120,9 @@ class Beacon:
         party: SupportsIndex,
         stakes: Iterable[Any],
         *,
-        slow: Optional[tuple[Committee, Optional[Signer]]] = None,
-        fast: Optional[tuple[Committee, Optional[Signer]]] = None,
-        tight: Optional[tuple[Committee, Optional[Signer]]] = None,
+        slow: Optional[Sharing] = None,
+        fast: Optional[Sharing] = None,
+        tight: Optional[Sharing] = None,
         chain: Buffer = bytes(32),
         epoch: SupportsIndex = 0,
         first: SupportsIndex = 1,
@@ -134,6 +161,15 @@ class Beacon:
     def receive(self, sender: SupportsIndex, data: Buffer) -> list[Output]:
         """A message of a peer, from a link that says who it is. ``EncodingError`` if it is none."""
         return _outputs(self._beacon.receive(sender, data))
+
+    def admit(
+        self, path: Literal["slow", "fast", "tight"], party: SupportsIndex, key: BlindedKey
+    ) -> list[Output]:
+        """A party's blinded key of the weighted VUF on one of the paths comes after the start; it counts from now on.
+
+        ``FaultError`` if it is not the party's, ``ArgumentError`` on threshold BLS, which has all keys from the start.
+        """
+        return _outputs(self._beacon.admit(path, party, key))
 
     def tick(self, now_ms: SupportsIndex) -> list[Output]:
         """The time since the start: what is missing is asked for again. It must not go back."""

@@ -72,6 +72,8 @@ def thresholds(
     regions: Union[str, Sequence[str]] = "all",
     round_trips: Optional[RoundTrips] = None,
     jitter: int = 5,
+    interface: Optional[str] = None,
+    connection: Optional[str] = None,
     cores: int = 32,
     costs: str = "measured",
 ) -> Thresholds:
@@ -86,8 +88,8 @@ def thresholds(
     """
     arguments = _arguments(
         stakes, regions, round_trips, (slow, fast),
-        engine=engine, scheme=scheme, slots=slots, seed=seed, jitter=jitter, cores=cores, costs=costs,
-        weights=weights, budget=budget,
+        engine=engine, scheme=scheme, slots=slots, seed=seed, jitter=jitter, interface=interface, connection=connection,
+        cores=cores, costs=costs, weights=weights, budget=budget,
     )  # fmt: skip
     delays, waits = _core.thresholds(arguments)
     needs = [None if one is None else Fraction(*one) for one in waits["needs"]]
@@ -124,12 +126,30 @@ class Campaign:
     counts: dict[str, list[Any]] = field(repr=False)
     #: Number of ``executions`` on each ``engine`` with each ``function``, by column.
     played: dict[str, list[Any]] = field(repr=False)
+    #: Each execution, by column, in the order of seeds: ``seed``, ``engine``, ``function``; the ``violation``, which begins
+    #: with its kind, or ``None``; if there is none, the number of ``slots`` with a value, and of values that parties
+    #: got by the ``slow`` path, the ``fast`` one and with ``tight`` thresholds; ``most_kept`` partials, virtual
+    #: ``seconds``, the ``fingerprint`` of its events; and ``done``, how often what was done to it, a ``dict``.
+    each: dict[str, list[Any]] = field(default_factory=dict, repr=False)
 
     def frame(self) -> Any:
         """What was done to executions as a ``pandas.DataFrame``; needs pandas."""
         import pandas
 
         return pandas.DataFrame(self.counts)
+
+    def executions_frame(self) -> Any:
+        """The executions as a ``pandas.DataFrame``, a row for each, indexed by seed; needs pandas.
+
+        In place of ``done`` there is a column for each thing that was done to any of them, 0 where it was not.
+        """
+        import pandas
+
+        frame = pandas.DataFrame({name: column for name, column in self.each.items() if name != "done"})
+        done = pandas.DataFrame(self.each.get("done", []), index=frame.index, columns=self.counts["what"])
+        done = done.fillna(0).astype("int64")
+        whole = {name: "Int64" for name in ("slots", "slow", "fast", "tight") if name in frame}
+        return pandas.concat([frame.astype(whole), done], axis="columns").set_index("seed")
 
 
 def campaign(
@@ -143,6 +163,7 @@ def campaign(
     stakes: Union[None, Iterable[Any], "os.PathLike[str]"] = None,
     fast: RatioLike = "5/6",
     handover: bool = False,
+    each: bool = True,
     progress: Optional[Callable[[int], object]] = None,
 ) -> Campaign:
     """Plays executions of small committees under attack, one for each seed from ``seed`` on, on all cores.
@@ -151,8 +172,8 @@ def campaign(
     ``simulate``, ``permissive``, ``replica``, ``pipeline``, ``sync``) and ``function`` unless they are given.
     ``real_signatures`` checks all signatures on the curve. ``without_rule`` leaves one rule (1 to 9) out of the
     release contract; the campaign then ends with the first violation. ``stakes`` whose largest holders take part
-    (the built-in committees if ``None``). ``handover``: committees change on the way. ``progress`` is called with the
-    number of executions since the last time. Ctrl-C ends the campaign.
+    (the built-in committees if ``None``). ``handover``: committees change on the way. ``each``: whether the result
+    has a row for each execution, which millions have no room for. ``progress`` is called with the number of executions since the last time. Ctrl-C ends the campaign.
 
     Violations are in the result. Raises ``ArgumentError`` for what makes no sense.
     """
@@ -167,9 +188,12 @@ def campaign(
         "stakes": None if stakes is None else _table(stakes),
         "fast": (max(ratio.numerator, 0), ratio.denominator),
         "handover": handover,
+        "each": each,
     }
     raw = _core.campaign(arguments, progress)
-    played, counts = raw["played"], raw["counts"]
+    played, counts, rows = raw["played"], raw["counts"], raw["each"]
+    order = sorted(range(len(rows["seed"])), key=rows["seed"].__getitem__)
+    rows["done"] = [dict(done) for done in rows["done"]]
     return Campaign(
         executions=raw["executions"],
         fingerprint=raw["fingerprint"],
@@ -180,6 +204,7 @@ def campaign(
         violations=tuple(sorted((Violation(**one) for one in raw["violations"]), key=_seed)),
         counts=_columns(("what", "executions", "times"), counts),
         played=_columns(("engine", "function", "executions"), played),
+        each={name: [column[at] for at in order] for name, column in rows.items()},
     )
 
 

@@ -144,6 +144,8 @@ def simulate(
     regions: Union[Literal["all", "none"], Sequence[str]] = "all",
     round_trips: Optional[RoundTrips] = None,
     jitter: int = 5,
+    interface: Optional[str] = None,
+    connection: Optional[str] = None,
     cores: int = 32,
     costs: Optional[str] = None,
     faults: Iterable[Fault] = (),
@@ -160,7 +162,9 @@ def simulate(
     follow from them, and the fast path needs what they give.
     ``regions``: all of the world, one room (``none``), or names of regions, in which the parties are placed in
     turn; those of ``round_trips`` if given, else of AWS. ``jitter``: how far a link's delay strays from half its
-    median round trip, in percent. ``costs``: what cryptography takes on ``cores`` cores: nothing, ``"measured"``
+    median round trip, in percent. ``interface``: the rate of each party's network interface in each direction, such as
+    ``"100Mbit/s"`` (also ``kbit/s``, ``Gbit/s``), and ``connection`` that of each connection between two parties; without
+    one, bytes take no time. ``costs``: what cryptography takes on ``cores`` cores: nothing, ``"measured"``
     here and now, or the text of ``measure_costs``. ``faults``: see ``prefinal.faults``. ``messages``
     adds an event for each message that arrives: many. ``progress`` is called with the number of slots since the
     last time. Ctrl-C ends the run.
@@ -169,8 +173,8 @@ def simulate(
     """
     arguments = _arguments(
         stakes, regions, round_trips, (slow, fast),
-        engine=engine, scheme=scheme, slots=slots, seed=seed, jitter=jitter, cores=cores, costs=costs,
-        path=path, weights=weights, budget=budget, messages=messages, faults=_all(faults),
+        engine=engine, scheme=scheme, slots=slots, seed=seed, jitter=jitter, interface=interface, connection=connection,
+        cores=cores, costs=costs, path=path, weights=weights, budget=budget, messages=messages, faults=_all(faults),
     )  # fmt: skip
     columns, times = _core.simulate(arguments, progress)
     parties = len(arguments["stakes"])

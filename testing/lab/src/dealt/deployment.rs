@@ -102,29 +102,58 @@ pub fn run<S: Priced, E: Subject>(
     schedule: &Schedule,
     placement: Option<&Placement>,
 ) -> Result<Report, Failure> {
-    let incidents = schedule.draw(plan, placement, world.seed)?;
-    let committee = Committee::<Ideal<true>, S>::ideal(plan, keys)?;
-    let fast_after = schedule.slots() / 2;
-    let fast_from = FIRST.after(fast_after);
-    let hand = Arc::new(Ideal::<true>::hand_from(plan, plan.choice, fast_from));
-    let period = Some(schedule.period);
-    let mode = Mode { period, window: WINDOW, ..Mode::usual(fast_after) };
-    let host = committee.host::<E>(hand, mode, world.prices)?;
-    let crashed = incidents.pauses.iter().map(|pause| pause.party).collect();
-    let exceptions = Exceptions { crashed, ..Exceptions::default() };
-    let seats = host.seating.count();
-    let clock = GlobalClock::new(&host.setup, exceptions).keyed();
-    let mut log = Log::new(clock, &incidents, fast_from, seats);
-    let mut around = prefinal_sim::Setup::new(seats, world.seed, world.network.clone());
-    around.cores = world.cores;
-    let mut simulation = Simulation::new(host, around).map_err(Failure::bad_input)?;
-    for pause in &incidents.pauses {
-        let seat = Seat::new(pause.party.get());
-        simulation.crash(seat, pause.from).map_err(Failure::bad_input)?;
-        simulation.restart(seat, pause.until, Disk::Kept).map_err(Failure::bad_input)?;
+    let run = Deployment { plan, keys, world, schedule, placement };
+    run.watched::<S, E>(&mut |_| ControlFlow::Continue(()))
+}
+
+/// A run that is asked for.
+pub struct Deployment<'a> {
+    /// The committee.
+    pub plan: &'a Plan,
+    /// Seed of the keys.
+    pub keys: u64,
+    /// Prices, links and the seed of the rest.
+    pub world: &'a World,
+    /// How long it takes, and how much happens.
+    pub schedule: &'a Schedule,
+    /// Where parties are; without it nobody moves.
+    pub placement: Option<&'a Placement>,
+}
+
+impl Deployment<'_> {
+    /// The run, with a look from outside at the end of every virtual minute, which may end it.
+    ///
+    /// # Errors
+    /// As of [`run`], and if it is ended.
+    pub fn watched<S: Priced, E: Subject>(
+        &self,
+        watch: &mut dyn FnMut(Instant) -> ControlFlow<()>,
+    ) -> Result<Report, Failure> {
+        let Self { plan, keys, world, schedule, placement } = *self;
+        let incidents = schedule.draw(plan, placement, world.seed)?;
+        let committee = Committee::<Ideal<true>, S>::ideal(plan, keys)?;
+        let fast_after = schedule.slots() / 2;
+        let fast_from = FIRST.after(fast_after);
+        let hand = Arc::new(Ideal::<true>::hand_from(plan, plan.choice, fast_from));
+        let period = Some(schedule.period);
+        let mode = Mode { period, window: WINDOW, ..Mode::usual(fast_after) };
+        let host = committee.host::<E>(hand, mode, world.prices)?;
+        let crashed = incidents.pauses.iter().map(|pause| pause.party).collect();
+        let exceptions = Exceptions { crashed, ..Exceptions::default() };
+        let seats = host.seating.count();
+        let clock = GlobalClock::new(&host.setup, exceptions).keyed();
+        let mut log = Log::new(clock, &incidents, fast_from, seats);
+        let mut around = prefinal_sim::Setup::new(seats, world.seed, world.network.clone());
+        around.cores = world.cores;
+        let mut simulation = Simulation::new(host, around).map_err(Failure::bad_input)?;
+        for pause in &incidents.pauses {
+            let seat = Seat::new(pause.party.get());
+            simulation.crash(seat, pause.from).map_err(Failure::bad_input)?;
+            simulation.restart(seat, pause.until, Disk::Kept).map_err(Failure::bad_input)?;
+        }
+        log.play(&mut simulation, incidents.stops(), watch)?;
+        log.report(incidents, simulation.counters().events)
     }
-    log.play(&mut simulation, schedule, &incidents)?;
-    log.report(incidents, simulation.counters().events)
 }
 
 /// What is gathered while a run goes on.
@@ -192,20 +221,13 @@ impl Log {
         }
     }
 
-    /// Runs to the end, from move to move.
+    /// Runs to the end, from stop to stop.
     fn play<E: Subject, S: Priced>(
         &mut self,
         simulation: &mut Simulation<DealtHost<E, Ideal<true>, S>>,
-        schedule: &Schedule,
-        incidents: &Incidents,
+        stops: Vec<Incident<'_>>,
+        watch: &mut dyn FnMut(Instant) -> ControlFlow<()>,
     ) -> Result<(), Failure> {
-        let end = Instant::at(schedule.length);
-        let minutes = (1..).map(|minute| Incident::Nothing(Instant::START + MINUTE * minute));
-        let minutes = minutes.take_while(|minute| minute.at() < end);
-        let mut stops: Vec<Incident<'_>> = minutes.collect();
-        stops.extend(incidents.moves.iter().map(Incident::Moves));
-        stops.push(Incident::Nothing(end));
-        stops.sort_by_key(Incident::at);
         for stop in stops {
             // Nobody ends the run before.
             simulation.run_watching(stop.at(), |_| ControlFlow::Continue(()));
@@ -216,9 +238,15 @@ impl Log {
                 }
                 self.take(party, &note.event, note.at)?;
             }
-            if let Incident::Moves(Move { party, to, .. }) = stop {
-                let seat = Seat::new(party.get());
-                simulation.relocate(seat, to).map_err(Failure::bad_input)?;
+            match stop {
+                Incident::Moves(Move { party, to, .. }) => {
+                    let seat = Seat::new(party.get());
+                    simulation.relocate(seat, to).map_err(Failure::bad_input)?;
+                }
+                Incident::Nothing(at) if watch(at).is_break() => {
+                    return Err(Failure::Disagreement("the run was ended".to_owned()));
+                }
+                Incident::Nothing(_) => {}
             }
         }
         Ok(())

@@ -1,17 +1,27 @@
 //! A committee whose parties restart and move, with the fast path from the middle on.
 
 use std::num::NonZeroU32;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
+use prefinal_lab::Failure;
 use prefinal_lab::committee::Prices;
 use prefinal_lab::dealt::World;
-use prefinal_lab::dealt::deployment::{self, MINUTE, Report, Schedule};
+use prefinal_lab::dealt::deployment::{Deployment, MINUTE, Report, Schedule};
+use prefinal_protocol::Instant;
 use prefinal_registry::{Jolteon, Wvuf};
 use prefinal_sim::{Jitter, Network};
 use prefinal_validator::setup::{Algorithm, Plan};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
 fn run(seed: u64) -> Report {
+    watched(seed, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+fn watched(
+    seed: u64,
+    watch: &mut dyn FnMut(Instant) -> ControlFlow<()>,
+) -> Result<Report, Failure> {
     let stakes = [310_u64, 240, 150, 110, 90, 60, 40].map(|stake| Stake::new(stake.into()));
     let plan = Plan::new(stakes.to_vec(), Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
     let placement = prefinal_lab::place(&["all".to_owned()], 7, 3).unwrap().unwrap();
@@ -20,7 +30,20 @@ fn run(seed: u64) -> Report {
     let world = World { prices: Prices::FREE, network, cores, seed, slots: 0 };
     let (length, period) = (MINUTE * 24, Duration::from_secs(5));
     let schedule = Schedule { length, period, restarts: 6, moves: 2 };
-    deployment::run::<Wvuf, Jolteon>(&plan, 1, &world, &schedule, Some(&placement)).unwrap()
+    let (plan, world, schedule) = (&plan, &world, &schedule);
+    let run = Deployment { plan, keys: 1, world, schedule, placement: Some(&placement) };
+    run.watched::<Wvuf, Jolteon>(watch)
+}
+
+#[test]
+fn a_caller_looks_at_every_minute_and_may_end_the_run() {
+    let mut looks = Vec::new();
+    let ended = watched(4, &mut |at| {
+        looks.push(at.since_start());
+        if looks.len() < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    assert!(ended.is_err_and(|failure| failure.to_string().contains("ended")));
+    assert_eq!(looks, [MINUTE, MINUTE * 2, MINUTE * 3]);
 }
 
 #[test]

@@ -36,6 +36,8 @@ fn order(algorithm: Algorithm) -> Order {
         slots: 3,
         seed: 7,
         jitter: 5,
+        interface: None,
+        connection: None,
         cores: NonZeroU32::MIN,
         charge: CostModel::Nothing,
         messages: true,

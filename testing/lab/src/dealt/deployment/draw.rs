@@ -72,6 +72,19 @@ pub(super) enum Incident<'a> {
     Moves(&'a Move),
 }
 
+impl Incidents {
+    /// Moves, and the end of every minute and of the run, in the order of time.
+    pub(super) fn stops(&self) -> Vec<Incident<'_>> {
+        let minutes = (1..).map(|minute| Incident::Nothing(Instant::START + MINUTE * minute));
+        let minutes = minutes.take_while(|minute| minute.at() < self.end);
+        let mut stops: Vec<Incident<'_>> = minutes.collect();
+        stops.extend(self.moves.iter().map(Incident::Moves));
+        stops.push(Incident::Nothing(self.end));
+        stops.sort_by_key(Incident::at);
+        stops
+    }
+}
+
 impl Incident<'_> {
     pub(super) const fn at(&self) -> Instant {
         match self {
