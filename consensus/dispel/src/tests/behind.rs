@@ -118,7 +118,7 @@ fn many_short_transactions_count_as_much_as_few_long_ones() {
 fn who_is_told_no_more_asks_often_for_a_timeout_and_repeats_its_votes_seldom() {
     let mut net = left_behind(1);
     net.restart(AWAY);
-    net.wait(SECOND * 4);
+    net.wait(SECOND / 4);
     assert_eq!(net.blocks[&party(AWAY)].len(), 1);
     // One of the others is not heard of any more, and no two of them hear each other.
     net.engines.remove(&party(0));
@@ -133,8 +133,9 @@ fn who_is_told_no_more_asks_often_for_a_timeout_and_repeats_its_votes_seldom() {
     let votes = to_all(|one| matches!(one, Message::Votes { .. }));
     let most = usize::try_from(timeouts).unwrap() + 3;
     assert!((5..=most).contains(&votes), "{votes}");
+    // Ten in the first timeout, less what is over of it.
     let asked = to_all(|one| matches!(one, Message::Status { .. }));
-    assert!(asked <= most, "{asked}");
+    assert!((12..most + 10).contains(&asked), "{asked}");
 }
 
 /// Stakes of 1, 1, 3 and 2, of which the last is faulty.
