@@ -1,18 +1,23 @@
-// Rounds of a beacon, verified under its public key. `?chain=` is the hash that its chain must have; without it the
-// key is the one that the devnet says.
+// Rounds of a beacon, verified under its public key. `?chain=` in the address is the hash that its chain must have, which
+// names the key; the field on the page writes it there. Without it nothing is verified, for a key that the devnet says
+// proves nothing.
 
 import init, { Chain, PrefinalError } from './prefinal/index.js';
-import { at, hex, introduce, link } from './elements.js';
+import { at, hex, introduce, link, unpinned } from './elements.js';
 
-const expected = new URLSearchParams(location.search).get('chain')?.toLowerCase();
+const expected = new URLSearchParams(location.search).get('chain')?.trim().toLowerCase();
 
-/** Trusts the chain that this describes. */
+/** Trusts the chain that this describes, if it is the one whose hash was given. */
 export async function begin(from, info) {
+  at('trust-key').hidden = false;
+  at('chain-hash').value = expected ?? '';
   await init();
   const chain = Chain.fromInfo(info);
   const { hash } = chain;
-  if (expected !== undefined && hash !== expected) {
+  if (expected && hash !== expected) {
     chain.free();
+    at('known').className = 'bad';
+    at('known').textContent = `Refused: this is chain ${hash}.`;
     throw new Error(`this is chain ${hash}, not the one that was asked for`);
   }
   // A page without a committee is a page still.
@@ -20,16 +25,20 @@ export async function begin(from, info) {
     .then((answer) => (answer.ok ? answer.json().then(introduce) : undefined))
     .catch(() => {});
   show(from, chain);
+  if (!expected) {
+    chain.free();
+    return unpinned(hash, 'chain hash');
+  }
   return { name: hash, check: (event) => check(chain, event), free: () => chain.free() };
 }
 
 function show(from, { hash, publicKey }) {
-  at('trust-key').hidden = false;
   at('chain').textContent = hash;
   at('key').textContent = publicKey;
+  at('known').className = expected ? '' : 'bad';
   at('known').textContent = expected
     ? 'Its hash is the one that this page was given.'
-    : 'The key comes from the devnet itself; to insist on a chain, add its hash to the address as ?chain=.';
+    : 'This page was given no hash, so it verifies nothing: hash and key below are what the devnet says. Enter the hash that it printed where it was started, behind “chain:”.';
   const places = [
     [`/${hash}/info`, 'the chain'],
     [`/${hash}/public/latest`, 'the newest round'],
@@ -52,3 +61,10 @@ function check(chain, { round, signature, value }) {
   }
   return { took: performance.now() - started, wrong };
 }
+
+at('chain-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const query = new URLSearchParams(location.search);
+  query.set('chain', at('chain-hash').value.trim());
+  location.search = query;
+});

@@ -28,7 +28,8 @@ fn weights_are_taken_as_they_are() {
     let (said, slots) = simulated(&folder, WEIGHED, &["--weights", "--regions", "none"], "weighed");
     assert!(said.contains("total weight 20, largest 6, 7 of 7 parties hold a share"), "{said}");
     let header = "run,slot,final_us,computable_us,path,premise,first_knows_us,last_knows_us,\
-                  first_value_us,last_value_us,longest_wait_us";
+                  first_value_us,last_value_us,longest_wait_us,at_once,in_order,computing,\
+                  other_votes,by_proposer,ramp,unbound,link";
     assert_eq!(slots.lines().next(), Some(header));
     assert!(slots.lines().filter(|line| line.starts_with("slow,")).count() >= 4, "{slots}");
     assert!(slots.lines().filter(|line| line.starts_with("fast,")).count() >= 4, "{slots}");

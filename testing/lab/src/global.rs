@@ -49,6 +49,7 @@ use prefinal_weighted_rounding::Stake;
 
 use crate::finality::{Ballot, Finality};
 use crate::legible::Act;
+use crate::local::{Heard, Imperfections, LastVote, LocalAccount, Scales, WaitCounts};
 use crate::priced::Priced;
 use crate::seen::Observation;
 
@@ -68,6 +69,8 @@ pub struct SlotTimes {
     pub path: Path,
     /// Whether a theorem makes the two equal, or what it lacks.
     pub premise: Premise,
+    /// Whether parties waited for the value, and why.
+    pub waits: WaitCounts,
 }
 
 /// Which theorem says that a slot's global times are equal, or why none does.
@@ -137,6 +140,10 @@ pub(crate) enum Sign<'a> {
     Released(Path, Slot),
     /// It knows that a slot is final.
     Finalized(Slot),
+    /// It has the value of a slot.
+    Valued(Slot),
+    /// A message has arrived.
+    Heard(&'a Heard),
 }
 
 /// Who is not as the paper's honest parties are.
@@ -146,6 +153,14 @@ pub(crate) struct Exceptions {
     pub(crate) faulty: BTreeSet<Party>,
     /// Crashed on the way: it does what it should, but maybe late.
     pub(crate) crashed: BTreeSet<Party>,
+    pub(crate) imperfections: Imperfections,
+}
+
+impl Exceptions {
+    /// Whether all parties are as the paper's honest ones.
+    fn is_error_free(&self) -> bool {
+        self.faulty.is_empty() && self.crashed.is_empty()
+    }
 }
 
 /// Takes note of a run of whole validators, epoch after epoch.
@@ -179,10 +194,20 @@ impl GlobalClocks {
             Observation::Act(epoch, Act::Ballot(ballot)) => (*epoch, Sign::Ballot(ballot)),
             Observation::Released(epoch, path, slot) => (*epoch, Sign::Released(*path, *slot)),
             Observation::Finalized(slot, _) => (self.epoch_of(*slot), Sign::Finalized(*slot)),
+            Observation::Revealed(reveal) => {
+                (self.epoch_of(reveal.slot), Sign::Valued(reveal.slot))
+            }
+            Observation::Heard(epoch, heard) => (*epoch, Sign::Heard(heard)),
             _ => return,
         };
         if let Some(clock) = self.epochs.get_mut(&epoch) {
             clock.take(party, sign, at);
+        }
+        if matches!(sign, Sign::Valued(_)) {
+            // The first values of an epoch may wait for the last ones before it.
+            for clock in self.epochs.values_mut() {
+                clock.valued.insert(party, at);
+            }
         }
     }
 
@@ -228,6 +253,10 @@ pub(crate) struct GlobalClock {
     /// What slots are final with, if partials are for a slot's value.
     bound: Option<BTreeMap<Slot, Value>>,
     slots: BTreeMap<Slot, Account>,
+    /// When each party had its last value.
+    valued: BTreeMap<Party, Instant>,
+    /// Whether it is noted what parties receive.
+    hears: bool,
     /// The last slot of which something was seen in an earlier life.
     before: Option<Slot>,
     now: Instant,
@@ -335,6 +364,7 @@ struct Account {
     early: Option<Sharing>,
     /// Whether a party that prefinalized it was not bound to release a partial.
     is_unbound: bool,
+    local: LocalAccount,
 }
 
 impl Account {
@@ -351,6 +381,7 @@ impl Account {
             late: Sharing::new(shares, committee.shares.late),
             early: committee.shares.early.map(|need| Sharing::new(shares, need)),
             is_unbound: false,
+            local: LocalAccount::default(),
         }
     }
 
@@ -359,6 +390,18 @@ impl Account {
         let early = self.early.as_ref().and_then(|early| of(early).at);
         early.into_iter().chain(of(&self.late).at).min()
     }
+}
+
+/// On which proposers of a stage of DISPEL these votes are the last.
+fn last_on(steps: &[Step]) -> impl Iterator<Item = usize> {
+    steps.iter().flat_map(|step| {
+        let only = match step {
+            Step::Auxiliary { round: 1, bits } => Some(bits.only(true)),
+            Step::Auxiliary { round: 2, bits } => Some(bits.only(false)),
+            _ => None,
+        };
+        only.into_iter().flatten().map(Party::index)
+    })
 }
 
 impl GlobalClock {
@@ -402,6 +445,8 @@ impl GlobalClock {
             is_last: false,
             bound: None,
             slots: BTreeMap::new(),
+            valued: BTreeMap::new(),
+            hears: false,
             before: None,
             now: Instant::START,
         }
@@ -438,7 +483,67 @@ impl GlobalClock {
             }
             Sign::Released(path, slot) => self.released(party, path, slot),
             Sign::Finalized(slot) => self.informed(party, slot),
+            Sign::Valued(slot) => self.valued(party, slot),
+            Sign::Heard(heard) => self.heard(party, heard),
         }
+    }
+
+    /// Whether it is asked of a slot why parties wait for it.
+    fn is_judged(&self, slot: Slot) -> bool {
+        let shares = &self.committee.shares;
+        let leaves_early = shares.is_tight || shares.early.is_some();
+        leaves_early && !self.is_slow(slot) && self.exceptions.is_error_free()
+    }
+
+    fn heard(&mut self, party: Party, heard: &Heard) {
+        let Heard { from, vote, partial } = heard;
+        let (from, now) = (*from, self.now);
+        self.hears = true;
+        let path = if self.committee.shares.is_tight { Path::Tight } else { Path::Fast };
+        let partial = partial.filter(|partial| partial.path == path);
+        if let Some(slot) = partial.map(|partial| partial.slot).filter(|one| self.is_judged(*one)) {
+            self.account(slot).local.hears_partial(party, from, now);
+        }
+        let Some((vote, base)) = vote.as_ref().zip(self.base) else { return };
+        match vote {
+            LastVote::In(view) => {
+                let slot = view.slot.after(base);
+                if view.attempt == DECLARED && self.is_judged(slot) {
+                    self.account(slot).local.hears_vote(party, from, now);
+                }
+            }
+            LastVote::On(stage, steps) => {
+                let slot = stage.after(base);
+                if self.is_judged(slot) {
+                    let part = (last_on(steps), self.proposers());
+                    self.account(slot).local.hears_part(party, from, part, now);
+                }
+            }
+        }
+    }
+
+    fn valued(&mut self, party: Party, slot: Slot) {
+        let previous = self.valued.insert(party, self.now);
+        if !self.hears || !self.is_judged(slot) {
+            return;
+        }
+        let Committee { stakes, shares, quorum } = &self.committee;
+        let scales = Scales {
+            stakes,
+            weights: &shares.weights,
+            quorum: *quorum,
+            shares: shares.early.filter(|_| !shares.is_tight).unwrap_or(shares.late),
+            is_tight: shares.is_tight,
+            imperfections: self.exceptions.imperfections,
+        };
+        if let Some(account) = self.slots.get_mut(&slot) {
+            account.local.valued(party, &scales, previous, self.now);
+        }
+    }
+
+    /// How many parties propose on DISPEL.
+    fn proposers(&self) -> usize {
+        self.committee.stakes.iter().filter(|stake| **stake > 0).count()
     }
 
     fn voted(&mut self, party: Party, ballot: &Ballot) {
@@ -494,6 +599,7 @@ impl GlobalClock {
         account.span = Some((first, now));
         account.direct.add(stake, now);
         account.is_unbound |= !binds;
+        account.local.voted(party, binds, now);
         // Where the party knows that the slot is final, that was counted.
         let known = account.informed.contains(&party);
         let sharing = if is_tight { Some(&mut account.late) } else { account.early.as_mut() };
@@ -508,18 +614,10 @@ impl GlobalClock {
     /// Whether a party has cast its last vote on every proposer of a stage of DISPEL. It may lack others' votes to
     /// prefinalize the stage.
     fn has_cast_all(&mut self, party: Party, slot: Slot, steps: &[Step]) -> bool {
-        let proposers = self.committee.stakes.iter().filter(|stake| **stake > 0).count();
+        let proposers = self.proposers();
         let account = self.account(slot);
         let cast = account.proposers.entry(party).or_default();
-        for step in steps {
-            let Step::Auxiliary { round, bits } = step else { continue };
-            let bit = match round {
-                1 => true,
-                2 => false,
-                _ => continue,
-            };
-            cast.extend(bits.only(bit).map(Party::index));
-        }
+        cast.extend(last_on(steps));
         cast.len() >= proposers
     }
 
@@ -528,7 +626,11 @@ impl GlobalClock {
         // On the only path it has released when it prefinalized, unless partials of the slot leave on finality.
         let (weight, is_slow) = (self.committee.weight(party), self.is_slow(slot));
         let once = self.committee.shares.is_tight && !is_slow;
+        let is_judged = self.is_judged(slot);
         let account = self.account(slot);
+        if is_judged {
+            account.local.knows(party, binds, now);
+        }
         let has_prefinalized = account.prefinalized.contains(&party);
         if !account.informed.insert(party) || (once && has_prefinalized) {
             return;
@@ -546,6 +648,9 @@ impl GlobalClock {
     fn released(&mut self, party: Party, path: Path, slot: Slot) {
         let (weight, now) = (self.committee.weight(party), self.now);
         let account = self.account(slot);
+        if path != Path::Slow {
+            account.local.revealed(party, now);
+        }
         let sharing =
             if path == Path::Fast { account.early.as_mut() } else { Some(&mut account.late) };
         if let Some(sharing) = sharing.filter(|sharing| !sharing.senders.contains(&party)) {
@@ -610,7 +715,12 @@ impl GlobalClock {
             _ if self.committee.shares.is_tight => Path::Tight,
             _ => Path::Slow,
         };
-        Ok(Some(SlotTimes { slot, finalized: fixed, reconstructed: computable, path, premise }))
+        let waits = match account.local.close() {
+            Ok(waits) => waits,
+            Err(claim) => return fails(claim),
+        };
+        let (finalized, reconstructed) = (fixed, computable);
+        Ok(Some(SlotTimes { slot, finalized, reconstructed, path, premise, waits }))
     }
 
     fn premise(&self, slot: Slot, account: &Account) -> Premise {
