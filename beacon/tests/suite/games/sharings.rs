@@ -2,8 +2,8 @@
 use std::collections::BTreeMap;
 
 use prefinal_beacon::{
-    Batch, BatchCommittee, Beacon, Binding, Content, ContentInput, Contents, Decryption, Function,
-    MultiSig, Path, Plaintexts, Scheme, StateRoot, StateSig, StateStatement, Value,
+    Batch, BatchCommittee, Beacon, Binding, Config, Content, ContentInput, Contents, Decryption,
+    Function, MultiSig, Path, Plaintexts, Scheme, StateRoot, StateSig, StateStatement, Value,
 };
 use prefinal_crypto_core::access::{Access, Party, Threshold};
 use prefinal_crypto_core::bls::{MinSig, min_sig};
@@ -99,7 +99,9 @@ impl<S: Instance> Sharings for Running<S> {
 
 impl<S: Instance> Beacons for Running<S> {
     fn prefinalize(&self, party: Party, message: &Message) -> Vec<(Path, PartialOf<Self>)> {
-        let mut beacon: Beacon<S> = self.0.world.beacon(party, &self.1);
+        // The slots before it are another beacon's.
+        let config = self.0.world.config(party, &self.1);
+        let mut beacon = Beacon::new(Config { first: message.slot, ..config }, &[]).unwrap();
         let value = Value::new([message.number; 32]);
         let outputs = step(&mut beacon, ms(0), prefinalized(message.slot.get(), 0, value));
         let partials = sent(&outputs).into_iter().filter_map(|message| match message {
