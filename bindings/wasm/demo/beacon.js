@@ -11,33 +11,42 @@ const expected = new URLSearchParams(location.search).get('chain')?.trim().toLow
 export async function begin(from, info) {
   at('trust-key').hidden = false;
   at('chain-hash').value = expected ?? '';
-  await init();
-  const chain = Chain.fromInfo(info);
-  const { hash } = chain;
-  if (expected && hash !== expected) {
-    chain.free();
-    at('known').className = 'bad';
-    at('known').textContent = `Refused: this is chain ${hash}.`;
-    throw new Error(`this is chain ${hash}, not the one that was asked for`);
-  }
+  const { hash } = info;
+  if (expected && hash !== expected) throw refused(`this is chain ${hash}, not the one that was asked for`);
   // A page without a committee is a page still.
   fetch(`${from}/committee`)
     .then((answer) => (answer.ok ? answer.json().then(introduce) : undefined))
     .catch(() => {});
-  show(from, chain);
-  if (!expected) {
-    chain.free();
-    return unpinned(hash, 'chain hash');
-  }
+  show(from, info);
+  if (!expected) return unpinned(hash, 'chain hash');
+  await init();
+  const chain = trust(info);
   return { name: hash, check: (event) => check(chain, event), free: () => chain.free() };
 }
 
-function show(from, { hash, publicKey }) {
+function refused(why) {
+  at('known').className = 'bad';
+  at('known').textContent = `Refused: ${why}.`;
+  return new Error(why);
+}
+
+function trust(info) {
+  try {
+    const chain = Chain.fromInfo(info, expected);
+    at('known').className = '';
+    at('known').textContent = 'Its hash is the one that this page was given.';
+    return chain;
+  } catch (error) {
+    throw refused(error.message);
+  }
+}
+
+function show(from, { hash, public_key: publicKey }) {
   at('chain').textContent = hash;
   at('key').textContent = publicKey;
-  at('known').className = expected ? '' : 'bad';
+  at('known').className = 'bad';
   at('known').textContent = expected
-    ? 'Its hash is the one that this page was given.'
+    ? ''
     : 'This page was given no hash, so it verifies nothing: hash and key below are what the devnet says. Enter the hash that it printed where it was started, behind “chain:”.';
   const places = [
     [`/${hash}/info`, 'the chain'],

@@ -252,7 +252,8 @@ test('the page follows no other chain than the one that was asked for', async ()
   assert.match(await same.page.locator('#known').innerText(), /the one that this page was given/);
   await same.page.close();
   events = [['info', { ...info, hash: changed(quicknet.hash) }]];
-  const liar = await open();
+  // One that gives its own chain the name.
+  const liar = await open(`?chain=${changed(quicknet.hash)}`);
   await liar.page.waitForFunction(() => document.getElementById('state').className === 'bad');
   assert.match(await liar.page.locator('#state').innerText(), /but says/);
   await liar.page.close();
