@@ -52,6 +52,28 @@ fn weights_are_taken_as_they_are() {
 }
 
 #[test]
+fn tight_thresholds_run_beside_the_two_paths() {
+    let folder = Folder::new();
+    let (said, slots) = simulated(&folder, SEVEN, &["--tight", "--regions", "eu-west-1"], "tight");
+    assert!(said.contains(" tight thresholds ") && said.contains("(Theorem 5.2)"), "{said}");
+    assert!(said.contains(" why parties wait for a value "), "{said}");
+    let tight = slots.lines().filter(|line| line.starts_with("tight,"));
+    let mut count = 0;
+    for line in tight {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!((cells[2], cells[4], cells[5]), (cells[3], "tight", "tight"), "{line}");
+        // Nobody waits for anything but work.
+        let reasons: Vec<u32> = cells[11..].iter().map(|cell| cell.parse().unwrap()).collect();
+        assert_eq!((reasons[0] + reasons[2], reasons.iter().sum()), (7, 7), "{line}");
+        count += 1;
+    }
+    assert!(count >= 4, "{slots}");
+    let waits = fs::read_to_string(folder.path("tight").join("waits.svg")).unwrap();
+    assert!(waits.contains("tight thresholds: mean"));
+    misused(&["simulate", "--tight", "--thresholds"], &["--tight"]);
+}
+
+#[test]
 fn a_slow_pair_and_a_budget_are_obeyed_or_refused() {
     let folder = Folder::new();
     let of = |more: &[&str], out: &str| {

@@ -20,8 +20,6 @@
 //! latency of transactions with a beacon and without one in [`transactions`].
 pub mod deployment;
 pub mod transactions;
-#[cfg(test)]
-mod waiting;
 
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -529,6 +527,9 @@ enum Verdict<E: Engine, F: Function> {
     Engine(E::Verdict),
     Beacon(::prefinal_beacon::Verdict<F>),
 }
+
+#[cfg(test)]
+mod waiting;
 
 #[cfg(test)]
 mod tests {

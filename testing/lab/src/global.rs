@@ -32,6 +32,8 @@
 //! noted says which slots a party was bound to release, and until the last committee has begun all slots are
 //! [`Premise::Unbound`].
 
+mod account;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -40,16 +42,15 @@ use ::prefinal_beacon::{Path, Slot, Value};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
 use prefinal_dispel::Step;
-use prefinal_engine::Quorum;
 use prefinal_protocol::Instant;
-use prefinal_pvss_dkg::SharePath;
 use prefinal_sim::Note;
-use prefinal_validator::setup::{Algorithm, FIRST, Setup};
-use prefinal_weighted_rounding::Stake;
+use prefinal_validator::setup::{FIRST, Setup};
 
+pub(crate) use self::account::Shares;
+use self::account::{Account, Committee};
 use crate::finality::{Ballot, Finality};
 use crate::legible::Act;
-use crate::local::{Heard, Imperfections, LastVote, LocalAccount, Scales, WaitCounts};
+use crate::local::{Heard, Imperfections, LastVote, Scales, WaitCounts};
 use crate::priced::Priced;
 use crate::seen::Observation;
 
@@ -262,136 +263,6 @@ pub(crate) struct GlobalClock {
     now: Instant,
 }
 
-/// The shares of a committee, and how many of them reconstruct.
-pub(crate) struct Shares {
-    pub(crate) weights: Vec<u128>,
-    /// So many reconstruct on the path that releases on finality; with tight thresholds on the only one.
-    pub(crate) late: u128,
-    /// So many reconstruct on the fast path.
-    pub(crate) early: Option<u128>,
-    pub(crate) is_tight: bool,
-}
-
-impl Shares {
-    fn of(setup: &Setup) -> Self {
-        let shape = setup.keygen.shape();
-        let fast = shape.threshold(SharePath::Fast);
-        Self {
-            weights: shape.access().weights().into_iter().map(u128::from).collect(),
-            late: shape.slow().t().get().into(),
-            early: fast.map(|fast| fast.t().get().into()),
-            is_tight: setup.choice == Algorithm::Tight,
-        }
-    }
-}
-
-/// What counts in an epoch: stakes, shares, and what is needed of them.
-struct Committee {
-    stakes: Vec<u128>,
-    shares: Shares,
-    /// The stake that makes a slot final.
-    quorum: u128,
-}
-
-impl Committee {
-    fn new(stakes: Vec<u128>, shares: Shares) -> Self {
-        let quorum = Quorum::BYZANTINE.of(Stake::new(stakes.iter().sum())).get();
-        Self { stakes, shares, quorum }
-    }
-
-    fn stake(&self, party: Party) -> u128 {
-        self.stakes.get(party.index()).copied().unwrap_or(0)
-    }
-
-    fn weight(&self, party: Party) -> u128 {
-        self.shares.weights.get(party.index()).copied().unwrap_or(0)
-    }
-}
-
-/// When a sum reaches what is needed.
-#[derive(Clone, Copy, Debug)]
-struct Crossing {
-    got: u128,
-    need: u128,
-    at: Option<Instant>,
-}
-
-impl Crossing {
-    fn new(got: u128, need: u128) -> Self {
-        Self { got, need, at: (got >= need).then_some(Instant::START) }
-    }
-
-    fn add(&mut self, amount: u128, now: Instant) {
-        self.got = self.got.saturating_add(amount);
-        if self.at.is_none() && self.got >= self.need {
-            self.at = Some(now);
-        }
-    }
-}
-
-/// What there is of one sharing's partials.
-#[derive(Clone, Debug)]
-struct Sharing {
-    /// From those that have sent theirs.
-    sent: Crossing,
-    /// From those that may have.
-    may: Crossing,
-    /// From those that must have.
-    must: Crossing,
-    senders: BTreeSet<Party>,
-}
-
-impl Sharing {
-    fn new(got: u128, need: u128) -> Self {
-        let crossing = Crossing::new(got, need);
-        Self { sent: crossing, may: crossing, must: crossing, senders: BTreeSet::new() }
-    }
-}
-
-/// What is known so far of one slot.
-#[derive(Clone, Debug)]
-struct Account {
-    finalized: Option<Instant>,
-    /// When a quorum of stake has prefinalized it directly.
-    direct: Crossing,
-    prefinalized: BTreeSet<Party>,
-    /// The first and the last instant at which one did.
-    span: Option<(Instant, Instant)>,
-    informed: BTreeSet<Party>,
-    /// On DISPEL, the proposers on which each party has cast its last vote.
-    proposers: BTreeMap<Party, BTreeSet<usize>>,
-    late: Sharing,
-    early: Option<Sharing>,
-    /// Whether a party that prefinalized it was not bound to release a partial.
-    is_unbound: bool,
-    local: LocalAccount,
-}
-
-impl Account {
-    fn new(committee: &Committee, faulty: &BTreeSet<Party>) -> Self {
-        let sum = |of: &dyn Fn(Party) -> u128| faulty.iter().map(|party| of(*party)).sum();
-        let (stake, shares) = (sum(&|one| committee.stake(one)), sum(&|one| committee.weight(one)));
-        Self {
-            finalized: None,
-            direct: Crossing::new(stake, committee.quorum),
-            prefinalized: BTreeSet::new(),
-            span: None,
-            informed: BTreeSet::new(),
-            proposers: BTreeMap::new(),
-            late: Sharing::new(shares, committee.shares.late),
-            early: committee.shares.early.map(|need| Sharing::new(shares, need)),
-            is_unbound: false,
-            local: LocalAccount::default(),
-        }
-    }
-
-    /// Calls for a crossing of either sharing: the earlier one.
-    fn earlier(&self, of: impl Fn(&Sharing) -> Crossing) -> Option<Instant> {
-        let early = self.early.as_ref().and_then(|early| of(early).at);
-        early.into_iter().chain(of(&self.late).at).min()
-    }
-}
-
 /// On which proposers of a stage of DISPEL these votes are the last.
 fn last_on(steps: &[Step]) -> impl Iterator<Item = usize> {
     steps.iter().flat_map(|step| {
@@ -515,8 +386,11 @@ impl GlobalClock {
             LastVote::On(stage, steps) => {
                 let slot = stage.after(base);
                 if self.is_judged(slot) {
-                    let part = (last_on(steps), self.proposers());
-                    self.account(slot).local.hears_part(party, from, part, now);
+                    let all = self.proposers();
+                    let local = &mut self.account(slot).local;
+                    if local.hears_part(party, from, last_on(steps)) >= all {
+                        local.hears_vote(party, from, now);
+                    }
                 }
             }
         }

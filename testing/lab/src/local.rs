@@ -17,10 +17,10 @@
 //! | `in-order`    | the value comes with that of a slot before, for which the party still waited               |
 //! | `computing`   | enough partials had arrived, and work takes time in this run                              |
 //! | `other-votes` | those whose votes had arrived are no quorum: it knew by a descendant, a certificate, another view |
-//! | `by-proposer` | the same on DISPEL, or a party votes on the last proposer before it prefinalizes the stage |
+//! | `by-proposer` | the same on DISPEL, or a partial left behind its party's vote on the last proposer: it had not prefinalized the stage yet |
 //! | `ramp`        | they are a quorum, and hold fewer shares than the fast path takes                         |
 //! | `unbound`     | one of them need not reveal: it had no keys, or could not know whether the slot is in its epoch |
-//! | `link`        | a partial left with its vote or before, over links that lose messages or have limits        |
+//! | `link`        | a partial left with its vote or before, over links that lose messages or have limits; on DISPEL over any, for there a vote may leave in a later step |
 //!
 //! With tight thresholds a quorum holds enough, which is Theorem 5.3. With a ramp all votes arrive at one instant in an
 //! optimistic execution, and all hold enough, which is Theorem 6.4. What fits no reason fails the run.
@@ -255,21 +255,17 @@ impl LocalAccount {
         }
     }
 
-    /// A part of a vote; it is one when it is about all proposers.
+    /// A part of a vote on DISPEL. On how many proposers the sender has voted, as far as the party knows.
     pub(crate) fn hears_part(
         &mut self,
         at: Party,
         from: Party,
-        part: (impl IntoIterator<Item = usize>, usize),
-        now: Instant,
-    ) {
-        let Some(reader) = self.reader(at) else { return };
-        let (proposers, all) = part;
+        proposers: impl IntoIterator<Item = usize>,
+    ) -> usize {
+        let Some(reader) = self.reader(at) else { return 0 };
         let so_far = reader.proposers.entry(from).or_default();
         so_far.extend(proposers);
-        if so_far.len() >= all {
-            reader.votes.entry(from).or_insert(now);
-        }
+        so_far.len()
     }
 
     pub(crate) fn hears_partial(&mut self, at: Party, from: Party, now: Instant) {
@@ -295,19 +291,15 @@ impl LocalAccount {
         }
         let Some(reader) = self.readers.remove(&party) else { return };
         let Some((known, is_ready)) = reader.known else { return };
-        let case = Case { party, known, valued: now, previous, is_ready };
-        match self.judge(&reader, &case, scales) {
+        let case = Case { party, reader: &reader, known, valued: now, previous, is_ready };
+        match self.judge(&case, scales) {
             Ok(reason) => self.counts.add(reason),
             Err(why) => drop(self.wrong.get_or_insert(why)),
         }
     }
 
-    fn judge(
-        &self,
-        reader: &Reader,
-        case: &Case,
-        scales: &Scales<'_>,
-    ) -> Result<WaitReason, String> {
+    fn judge(&self, case: &Case<'_>, scales: &Scales<'_>) -> Result<WaitReason, String> {
+        let reader = case.reader;
         if case.valued <= case.known {
             return Ok(WaitReason::AtOnce);
         }
@@ -336,7 +328,7 @@ impl LocalAccount {
                 own.or(reader.votes.get(voter)).filter(|at| by_then(at)).map(|_| *voter)
             })
             .collect();
-        self.excuse(&voters, &partials, (reader, case), scales).map(waits)
+        self.excuse(&voters, &partials, case, scales).map(waits)
     }
 
     /// Why those who voted do not suffice.
@@ -344,16 +336,17 @@ impl LocalAccount {
         &self,
         voters: &BTreeSet<Party>,
         partials: &BTreeSet<Party>,
-        (reader, case): (&Reader, &Case),
+        case: &Case<'_>,
         scales: &Scales<'_>,
     ) -> Result<WaitReason, String> {
+        // Of DISPEL's votes none says by itself that a partial must leave with it.
+        let by_proposer = !case.reader.proposers.is_empty();
         let bound = |party: &Party| self.voters.get(party).is_some_and(|(_, bound)| *bound);
-        let bound: BTreeSet<Party> = voters.iter().copied().filter(bound).collect();
-        if !reader.proposers.is_empty() {
-            return Ok(WaitReason::ByProposer);
-        }
+        let bound = voters.iter().copied().filter(|party| by_proposer || bound(party));
+        let bound: BTreeSet<Party> = bound.collect();
         if scales.stake(voters) < scales.quorum {
-            return Ok(WaitReason::OtherVotes);
+            let other = if by_proposer { WaitReason::ByProposer } else { WaitReason::OtherVotes };
+            return Ok(other);
         }
         if scales.weight(voters) < scales.shares {
             let few = || case.fails(scales, "a quorum voted, and holds too few shares");
@@ -368,7 +361,11 @@ impl LocalAccount {
             let revealed = self.revealed.get(party).copied();
             revealed.is_none_or(|revealed| voted.is_none_or(|voted| revealed > voted))
         });
-        if let Some(party) = late.next() {
+        let late = late.next();
+        if by_proposer {
+            return Ok(late.map_or(WaitReason::Link, |_| WaitReason::ByProposer));
+        }
+        if let Some(party) = late {
             let what = format!("the vote of {party} had arrived, and its partial left later");
             return Err(case.fails(scales, &what));
         }
@@ -390,8 +387,9 @@ impl LocalAccount {
 }
 
 /// One party's wait for a slot.
-struct Case {
+struct Case<'a> {
     party: Party,
+    reader: &'a Reader,
     known: Instant,
     valued: Instant,
     previous: Option<Instant>,
@@ -399,7 +397,7 @@ struct Case {
     is_ready: bool,
 }
 
-impl Case {
+impl Case<'_> {
     fn fails(&self, scales: &Scales<'_>, why: &str) -> String {
         let theorem = if scales.is_tight { "5.3" } else { "6.4" };
         let (known, valued) = (self.known.since_start(), self.valued.since_start());
