@@ -529,7 +529,7 @@ enum Verdict<E: Engine, F: Function> {
 }
 
 #[cfg(test)]
-mod waiting;
+mod wait_tests;
 
 #[cfg(test)]
 mod tests {
