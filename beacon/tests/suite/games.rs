@@ -17,7 +17,7 @@
 //! | adversary    | its idea                                    | wins if                                          |
 //! |--------------|---------------------------------------------|--------------------------------------------------|
 //! | `Combiner`   | all partials that it may have, combined     | the threshold is too low; rounding gives it too much weight |
-//! | `Replayer`   | the output of another chain, epoch, slot or value | chain and epoch are not in the input       |
+//! | `Replayer`   | the output of another chain, epoch, slot or value | the thing in which the two differ is not in the input |
 //! | `Fabricator` | an output of another committee              | what is shown is not verified                    |
 //! | `PathMixer`  | fast partials taken for slow ones           | one sharing serves both paths                    |
 //! | `Framer`     | an honest partial that is refused           | shares were not checked when they came           |
@@ -37,26 +37,25 @@ mod sharings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use prefinal_beacon::{Beacon, Binding, Bls, MultiSig, Path, Wvuf};
-use prefinal_beacon::{Message as BeaconMessage, Random};
+use prefinal_beacon::{Binding, Bls, MultiSig, Path, Random, Wvuf};
 use prefinal_crypto_core::access::Party;
 use prefinal_weighted_rounding::{Objective, Profile as Pairs, Rounding, Stake};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 use self::adversaries::{
-    Adversary, Combiner, Fabricator, Framer, PathMixer, Poisoner, Replayer, TARGET, neighbours,
+    Adversary, Combiner, Fabricator, Framer, PathMixer, Poisoner, Replayer, Rusher, neighbours,
 };
 use self::challenger::{
-    Challenger, Claim, Corruption, Illegal, Message, REAL, Rules, Sharings, Terms,
+    Challenger, Claim, Corruption, Illegal, Message, Part, REAL, Release, Rules, Sharings, TARGET,
+    Terms,
 };
-use self::sharings::{Plain, Slots, States, Torn};
+use self::sharings::{Plain, Running, Slots, States, Torn};
 use crate::fixture::*;
 
 const EQUAL: [u32; 4] = [1; 4];
 /// Two of four are needed on the slow path, all four on the fast one, three on the tight one.
 const THRESHOLDS: [u32; 3] = [2, 4, 3];
-const UNBOUND: Rules = Rules { bound: false, ..REAL };
 const UNVERIFIED: Rules = Rules { verified: false, ..REAL };
 
 /// Four equal parties of which one is faulty, with these thresholds promised.
@@ -90,17 +89,16 @@ fn disturbs<D: Sharings>(
 
 /// Both games on every path, by all adversaries of the scheme: against what is real, and against `low`, which
 /// opens with one share less, and `other`, which has another secret.
-fn play<D: Sharings>([real, low, other]: [D; 3], paths: &[Path], neighbours: &[Message]) {
+fn play<D: Sharings>([real, low, other]: [D; 3], paths: &[Path], neighbours: &[(Part, Message)]) {
     for path in paths.iter().copied() {
         let terms = terms(&[path]);
         assert_eq!(forges(&real, (&terms, REAL), &Combiner(path)), Ok(false), "{path}");
         assert_eq!(forges(&low, (&terms, REAL), &Combiner(path)), Ok(true), "{path}");
-        for neighbour in neighbours {
+        for (part, neighbour) in neighbours {
             let replayer = Replayer(path, *neighbour);
-            assert_eq!(forges(&real, (&terms, REAL), &replayer), Ok(false), "{path} {neighbour:?}");
-            if neighbour.context != TARGET.context {
-                assert_eq!(forges(&real, (&terms, UNBOUND), &replayer), Ok(true), "{path}");
-            }
+            assert_eq!(forges(&real, (&terms, REAL), &replayer), Ok(false), "{path} {part:?}");
+            let without = Rules { without: Some(*part), ..REAL };
+            assert_eq!(forges(&real, (&terms, without), &replayer), Ok(true), "{path} {part:?}");
         }
         let fabricator = Fabricator(path, &other);
         assert_eq!(forges(&real, (&terms, REAL), &fabricator), Ok(false), "{path}");
@@ -272,52 +270,21 @@ fn a_ciphertext_says_nothing_below_the_threshold() {
     assert_eq!(left_or_right(LOW, 8), 8);
 }
 
-/// When parties give out their fast partials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Release {
-    /// As the release contract has it.
-    Contract,
-    /// On every proposal, as if it were a vote.
-    Proposal,
-}
-
-/// Lets an adversary, who is the last party, propose to all and have as many prefinalize as leave the value
-/// open, and combine what it gets. Whether it learns the output.
-fn rushes<S: Instance>(thresholds: [u32; 3], profile: &Profile, release: Release) -> bool {
-    let world = World::<S>::new(1312, &EQUAL, thresholds);
-    let bound = (profile.binding == Binding::Value).then_some(V);
-    let mut partials: BTreeMap<Path, BTreeMap<Party, S::Partial>> = BTreeMap::new();
-    for path in ALL_PATHS {
-        partials.entry(path).or_default().insert(D, world.partial(D, path, slot(1), bound));
-    }
-    for party in [A, B, C] {
-        let mut beacon: Beacon<S> = world.beacon(party, profile);
-        // With one more, the value would be final: the faulty party votes too.
-        let votes = party == A;
-        if votes || release == Release::Proposal {
-            let outputs = step(&mut beacon, ms(0), prefinalized(1, 0, V));
-            for message in sent(&outputs) {
-                if let BeaconMessage::Partial { path, partial, .. } = message {
-                    partials.entry(path).or_default().insert(party, partial);
-                }
-            }
-        }
-    }
-    let combined = |(path, partials)| world.combine(path, slot(1), bound, partials).is_ok();
-    partials.into_iter().any(combined)
-}
-
 #[test]
 fn a_proposal_gives_nothing_away() {
-    for (thresholds, profile) in [([2, 3, 3], BOTH), (THRESHOLDS, TIGHT), (THRESHOLDS, TIGHT_VALUE)]
-    {
-        assert!(!rushes::<Bls>(thresholds, &profile, Release::Contract));
-        assert!(rushes::<Bls>(thresholds, &profile, Release::Proposal));
+    fn rushes<S: Instance>(thresholds: [u32; 3], path: Path, profile: Profile) {
+        let sharings = Running(plain::<S>(1312, thresholds, profile.binding), profile);
+        // The least that makes a value final.
+        let terms = Terms { secrecy: BTreeMap::from([(path, 3)]), ..terms(&[]) };
+        assert_eq!(forges(&sharings, (&terms, REAL), &Rusher(path)), Ok(false), "{path}");
+        let early = Rules { release: Release::Proposal, ..REAL };
+        assert_eq!(forges(&sharings, (&terms, early), &Rusher(path)), Ok(true), "{path}");
     }
-    assert!(!rushes::<Wvuf>([2, 3, 3], &BOTH, Release::Contract));
-    assert!(rushes::<Wvuf>([2, 3, 3], &BOTH, Release::Proposal));
-    assert!(!rushes::<MultiSig>(THRESHOLDS, &TIGHT_VALUE, Release::Contract));
-    assert!(rushes::<MultiSig>(THRESHOLDS, &TIGHT_VALUE, Release::Proposal));
+    rushes::<Bls>([2, 3, 3], Path::Fast, BOTH);
+    rushes::<Bls>(THRESHOLDS, Path::Tight, TIGHT);
+    rushes::<Bls>(THRESHOLDS, Path::Tight, TIGHT_VALUE);
+    rushes::<Wvuf>([2, 3, 3], Path::Fast, BOTH);
+    rushes::<MultiSig>(THRESHOLDS, Path::Tight, TIGHT_VALUE);
 }
 
 /// The harness refuses what would be no win.

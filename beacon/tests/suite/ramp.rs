@@ -10,8 +10,10 @@
 //! |                              | `E′`: the same, but `p` does so a moment later | reconstructed at 0, final later: contradicts Lemma 1 |
 //! | no such `N` has              | some quorum has less than `T`, and prefinalizes at 0 | final at 0, reconstructed later: the theorem |
 //!
-//! In the proof's case 1, `p` reveals its share when it prefinalizes. In case 2 it does not: it withholds it, or, as here,
-//! the rounding gave it none, which is the same to all others. All others see the same in `E` and `E′` until `p` has spoken, so no algorithm that takes
+//! In the proof's case 1, `p` reveals its share when it prefinalizes; in case 2 it does not. Every early threshold is
+//! played in both: `p` as it is, and `p` just restarted, for a beacon that cannot know what it said before holds its
+//! early partials back although it has shares and is honest. A party to which the rounding gave no share is in case 2
+//! too. All others see the same in `E` and `E′` until `p` has spoken, so no algorithm that takes
 //! this `T` can tell one from the other. Our beacon refuses every `T` of the first row when it starts
 //! (`OpensEarly`); to run them it is told that weight is stake. Global times are read from what is on the
 //! wire, which the adversary receives at once (section 3.1): the value is reconstructed as soon as the
@@ -27,7 +29,7 @@ use crate::network::{DELAY, Network};
 
 suite! {
     every_threshold_of_a_ramp_is_early_or_late
-    a_party_without_shares_is_the_second_case
+    a_party_without_shares_is_in_the_second_case
     a_ramp_is_on_time_if_all_are
     ; with values:
     tight_thresholds_are_on_time_in_every_order
@@ -37,6 +39,13 @@ suite! {
 const MOMENT: u64 = 1;
 
 type Set = BTreeSet<Party>;
+
+/// The two cases of the proof: whether the party that makes a value final reveals its share when it prefinalizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Case {
+    Reveals,
+    Withholds,
+}
 
 /// Stakes and the weights that stand for them.
 struct Ramp {
@@ -121,13 +130,13 @@ impl Ramp {
     }
 
     /// Plays an execution: each party prefinalizes at its time, and finalizes when it has a quorum of votes. What
-    /// everybody but the last party had said and stored at time 0 is returned too.
+    /// each party had said and stored at time 0 is returned too.
     fn play<S: Instance>(
         &self,
-        (world, profile): (&World<S>, &Profile),
+        mut network: Network<'_, S>,
         votes: &BTreeMap<Party, u64>,
     ) -> (GlobalTimes, BTreeMap<Party, String>) {
-        let mut network = Network::new(world, profile, &[]);
+        let (world, profile) = (network.world, network.profile);
         let bound = (profile.binding == TIGHT_VALUE.binding).then_some(V);
         let voted =
             |time| votes.iter().filter(move |(_, at)| **at <= time).map(|(party, _)| *party);
@@ -164,7 +173,7 @@ impl Ramp {
     }
 
     /// The paired executions of the proof. At 0 all parties but the last see the same in both.
-    fn contradicts_lemma_1<S: Instance>(&self, t: u32, (set, last): (Set, Party)) {
+    fn contradicts_lemma_1<S: Instance>(&self, t: u32, case: Case, (set, last): (&Set, Party)) {
         // The premise is checked: a beacon that knows the stakes does not start.
         let refused = Beacon::new(self.world::<S>(t, true).config(A, &BOTH), &[]).map(drop);
         let early = matches!(
@@ -174,12 +183,20 @@ impl Ramp {
         assert!(early, "threshold {t}: {refused:?}");
         let world = self.world::<S>(t, false);
         let at = |time| set.iter().map(|party| (*party, 0)).chain([(last, time)]).collect();
-        let (one, mut views) = self.play((&world, &BOTH), &at(0));
-        let (other, mut others) = self.play((&world, &BOTH), &at(MOMENT));
+        let network = || {
+            let mut network = Network::new(&world, &BOTH, &[]);
+            if case == Case::Withholds {
+                network.restart(last);
+            }
+            network
+        };
+        let (one, mut views) = self.play(network(), &at(0));
+        let (other, mut others) = self.play(network(), &at(MOMENT));
         assert_eq!(one, GlobalTimes { finalized: 0, reconstructed: 0 }, "threshold {t}");
         assert_eq!(other, GlobalTimes { finalized: MOMENT, reconstructed: 0 }, "threshold {t}");
         let (spoke, silent) = (views.remove(&last), others.remove(&last));
-        assert_eq!(spoke == silent, self.weights[last.index()] == 0, "threshold {t}");
+        let reveals = case == Case::Reveals && self.weights[last.index()] > 0;
+        assert_eq!(spoke != silent, reveals, "threshold {t}, {case:?}");
         assert_eq!(views, others, "threshold {t}");
     }
 
@@ -187,7 +204,7 @@ impl Ramp {
     fn is_late<S: Instance>(&self, t: u32, quorum: &Set) {
         let world = self.world::<S>(t, true);
         let votes = quorum.iter().map(|party| (*party, 0)).collect();
-        let (times, _) = self.play((&world, &BOTH), &votes);
+        let (times, _) = self.play(Network::new(&world, &BOTH, &[]), &votes);
         // Not before the slow partials, which leave a delay behind the votes.
         assert_eq!(times, GlobalTimes { finalized: 0, reconstructed: DELAY }, "threshold {t}");
     }
@@ -212,8 +229,10 @@ fn every_threshold_of_a_ramp_is_early_or_late<S: Instance>() {
         for t in ramp.total() / 2 + 1..=ramp.total() {
             let leak = ramp.early(t, |party| ramp.weights[party.index()] > 0);
             match (leak, ramp.late(t)) {
-                (Some(leak), _) => {
-                    ramp.contradicts_lemma_1::<S>(t, leak);
+                (Some((set, last)), _) => {
+                    for case in [Case::Reveals, Case::Withholds] {
+                        ramp.contradicts_lemma_1::<S>(t, case, (&set, last));
+                    }
                     early += 1;
                 }
                 (None, Some(quorum)) => {
@@ -228,11 +247,11 @@ fn every_threshold_of_a_ramp_is_early_or_late<S: Instance>() {
 }
 
 /// Two of three shares stand for 66 of 100, and the last unit of stake has none.
-fn a_party_without_shares_is_the_second_case<S: Instance>() {
+fn a_party_without_shares_is_in_the_second_case<S: Instance>() {
     let ramp = Ramp::new(&[36, 33, 30, 1], &[1, 1, 1, 0]);
-    let leak = ramp.early(2, |party| ramp.weights[party.index()] == 0).unwrap();
-    assert_eq!(leak.1, D);
-    ramp.contradicts_lemma_1::<S>(2, leak);
+    let (set, last) = ramp.early(2, |party| ramp.weights[party.index()] == 0).unwrap();
+    assert_eq!(last, D);
+    ramp.contradicts_lemma_1::<S>(2, Case::Reveals, (&set, last));
     assert!(ramp.early(3, |_| true).is_none());
     ramp.is_late::<S>(3, &ramp.late(3).unwrap());
 }
@@ -246,7 +265,7 @@ fn a_ramp_is_on_time_if_all_are<S: Instance>() {
         }
         let world = ramp.world::<S>(t, true);
         let votes = world.parties().into_iter().map(|party| (party, 0)).collect();
-        let (times, _) = ramp.play((&world, &BOTH), &votes);
+        let (times, _) = ramp.play(Network::new(&world, &BOTH, &[]), &votes);
         assert_eq!(times, GlobalTimes { finalized: 0, reconstructed: 0 }, "threshold {t}");
     }
 }
@@ -266,7 +285,8 @@ fn tight_thresholds_are_on_time_in_every_order<S: Instance>() {
                 code /= of;
                 (party, time)
             });
-            let (times, _) = tight.play((&world, &profile), &votes.collect());
+            let network = Network::new(&world, &profile, &[]);
+            let (times, _) = tight.play(network, &votes.collect());
             assert_eq!(times.finalized, times.reconstructed, "{profile:?}, order {order}");
         }
     }

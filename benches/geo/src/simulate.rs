@@ -126,7 +126,7 @@ pub(crate) fn thresholds(sheet: &mut Sheet, quick: bool) -> Outcome<()> {
     let network = network(&plan, &["all"])?;
     let order = Order { network, cores: cores(), seed: SEED, slots, costs };
     let rows = thresholds::weights::<Wvuf, Jolteon>(&plan, order).map_err(|why| why.to_string())?;
-    for line in rows.into_iter().filter(|line| !line.profile.is_peer) {
+    for line in rows {
         let case = match line.total() {
             None => line.profile.name.clone(),
             Some(weight) => format!("{}, weight {weight}", line.profile.name),

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 
 use prefinal_lab::Failure;
 use prefinal_lab::global::SlotTimes;
+use prefinal_lab::local::WaitReason;
 use prefinal_lab::observe::{Event, observe};
 use pyo3::prelude::*;
 
@@ -45,6 +46,15 @@ pub(crate) struct Slots {
     computable_us: Vec<u64>,
     path: Vec<String>,
     premise: Vec<String>,
+    // How many parties waited for the value for which reason.
+    at_once: Vec<u32>,
+    in_order: Vec<u32>,
+    computing: Vec<u32>,
+    other_votes: Vec<u32>,
+    by_proposer: Vec<u32>,
+    ramp: Vec<u32>,
+    unbound: Vec<u32>,
+    link: Vec<u32>,
 }
 
 impl Slots {
@@ -56,8 +66,24 @@ impl Slots {
             slots.computable_us.push(microseconds(times.reconstructed.since_start()));
             slots.path.push(times.path.to_string());
             slots.premise.push(times.premise.to_string());
+            for reason in WaitReason::ALL {
+                slots.column(reason).push(times.waits.of(reason));
+            }
         }
         slots
+    }
+
+    const fn column(&mut self, reason: WaitReason) -> &mut Vec<u32> {
+        match reason {
+            WaitReason::AtOnce => &mut self.at_once,
+            WaitReason::InOrder => &mut self.in_order,
+            WaitReason::Computing => &mut self.computing,
+            WaitReason::OtherVotes => &mut self.other_votes,
+            WaitReason::ByProposer => &mut self.by_proposer,
+            WaitReason::Ramp => &mut self.ramp,
+            WaitReason::Unbound => &mut self.unbound,
+            WaitReason::Link => &mut self.link,
+        }
     }
 }
 

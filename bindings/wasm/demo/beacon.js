@@ -1,35 +1,53 @@
-// Rounds of a beacon, verified under its public key. `?chain=` is the hash that its chain must have; without it the
-// key is the one that the devnet says.
+// Rounds of a beacon, verified under its public key. `?chain=` in the address is the hash that its chain must have, which
+// names the key; the field on the page writes it there. Without it nothing is verified, for a key that the devnet says
+// proves nothing.
 
 import init, { Chain, PrefinalError } from './prefinal/index.js';
-import { at, hex, introduce, link } from './elements.js';
+import { at, hex, introduce, link, unpinned } from './elements.js';
 
-const expected = new URLSearchParams(location.search).get('chain')?.toLowerCase();
+const expected = new URLSearchParams(location.search).get('chain')?.trim().toLowerCase();
 
-/** Trusts the chain that this describes. */
+/** Trusts the chain that this describes, if it is the one whose hash was given. */
 export async function begin(from, info) {
-  await init();
-  const chain = Chain.fromInfo(info);
-  const { hash } = chain;
-  if (expected !== undefined && hash !== expected) {
-    chain.free();
-    throw new Error(`this is chain ${hash}, not the one that was asked for`);
-  }
+  at('trust-key').hidden = false;
+  at('chain-hash').value = expected ?? '';
+  const { hash } = info;
+  if (expected && hash !== expected) throw refused(`this is chain ${hash}, not the one that was asked for`);
   // A page without a committee is a page still.
   fetch(`${from}/committee`)
     .then((answer) => (answer.ok ? answer.json().then(introduce) : undefined))
     .catch(() => {});
-  show(from, chain);
+  show(from, info);
+  if (!expected) return unpinned(hash, 'chain hash');
+  await init();
+  const chain = trust(info);
   return { name: hash, check: (event) => check(chain, event), free: () => chain.free() };
 }
 
-function show(from, { hash, publicKey }) {
-  at('trust-key').hidden = false;
+function refused(why) {
+  at('known').className = 'bad';
+  at('known').textContent = `Refused: ${why}.`;
+  return new Error(why);
+}
+
+function trust(info) {
+  try {
+    const chain = Chain.fromInfo(info, expected);
+    at('known').className = '';
+    at('known').textContent = 'Its hash is the one that this page was given.';
+    return chain;
+  } catch (error) {
+    throw refused(error.message);
+  }
+}
+
+function show(from, { hash, public_key: publicKey }) {
   at('chain').textContent = hash;
   at('key').textContent = publicKey;
+  at('known').className = 'bad';
   at('known').textContent = expected
-    ? 'Its hash is the one that this page was given.'
-    : 'The key comes from the devnet itself; to insist on a chain, add its hash to the address as ?chain=.';
+    ? ''
+    : 'This page was given no hash, so it verifies nothing: hash and key below are what the devnet says. Enter the hash that it printed where it was started, behind “chain:”.';
   const places = [
     [`/${hash}/info`, 'the chain'],
     [`/${hash}/public/latest`, 'the newest round'],
@@ -52,3 +70,10 @@ function check(chain, { round, signature, value }) {
   }
   return { took: performance.now() - started, wrong };
 }
+
+at('chain-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const query = new URLSearchParams(location.search);
+  query.set('chain', at('chain-hash').value.trim());
+  location.search = query;
+});

@@ -51,3 +51,11 @@ export function link(from, places) {
     }),
   );
 }
+
+/** What stands for a follower where the page was given nothing to trust: it verifies no value. */
+export const unpinned = (name, lacks) => ({
+  name,
+  lacks,
+  check: () => ({ unchecked: `no ${lacks} was given` }),
+  free: () => {},
+});

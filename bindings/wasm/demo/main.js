@@ -51,7 +51,7 @@ function note(event, result) {
 }
 
 function verdict({ took, wrong, unchecked: why }) {
-  if (why !== undefined) return cell(`not checked: ${why}`, 'soft');
+  if (why !== undefined) return cell(`not verified: ${why}`, 'soft');
   return wrong === undefined ? cell(`valid, ${ms(took)}`) : cell(`refused: ${wrong}`, 'bad');
 }
 
@@ -66,15 +66,19 @@ function show() {
   at('path').className = known(newest.path);
   at('wait').textContent = ms(newest.wait_ms);
   const isChecked = newest.unchecked === undefined;
-  at('took').textContent = !isChecked ? 'not checked' : newest.wrong === undefined ? ms(newest.took) : 'refused';
+  at('took').textContent = !isChecked ? 'not verified' : newest.wrong === undefined ? ms(newest.took) : 'refused';
   at('took').className = isChecked && newest.wrong === undefined ? '' : 'bad';
   at('value').textContent = newest.value;
   at('block').textContent = newest.block ?? 'none: the slot was skipped';
   at('rows').replaceChildren(...slots.toReversed().map(line));
   plot();
   at('summary').replaceChildren(...PATHS.map(summary));
+  if (follower.lacks !== undefined) {
+    say(`Nothing is verified: this page was given no ${follower.lacks}, see below`, true);
+    return;
+  }
   const bad = refused === 0 ? 'all valid' : `${refused} refused`;
-  const rest = unchecked === 0 ? '' : `, ${unchecked} not checked`;
+  const rest = unchecked === 0 ? '' : `, ${unchecked} not verified`;
   say(`${checked} values verified here, ${bad}${rest}`, refused > 0);
 }
 

@@ -1,9 +1,9 @@
 // Values of a weighted VUF, verified from the pin of one epoch on. The pin is what the address has behind `#pin=`, which
-// the field on the page writes there; without it, it is that of the first epoch that the devnet lists. Each further
-// epoch must be signed by the one before.
+// the field on the page writes there; without it nothing is verified, for a pin that the devnet says proves nothing. Each
+// further epoch must be signed by the one before.
 
 import init, { LightVuf, PrefinalError } from './prefinal/light-vuf-index.js';
-import { at, cell, hex, introduce, link, ms, row, short } from './elements.js';
+import { at, cell, hex, introduce, link, ms, row, short, unpinned } from './elements.js';
 
 const PATIENCE = { times: 10, ms: 300 };
 const given = new URLSearchParams(location.hash.slice(1)).get('pin')?.trim().toLowerCase();
@@ -17,7 +17,7 @@ async function read(from, path) {
   return answer.json();
 }
 
-/** Trusts the epoch whose pin was given, or the first one. */
+/** Trusts the epoch whose pin was given. */
 export async function begin(from, info) {
   at('trust-pin').hidden = false;
   at('pin').value = given ?? '';
@@ -28,13 +28,17 @@ export async function begin(from, info) {
     ['/vuf/values/latest', 'the newest value, with the partials that show it'],
     ['/events', 'all values as they come'],
   ]);
+  if (!given) {
+    at('pin-known').className = 'bad';
+    at('pin-known').textContent =
+      'This page was given no pin, so it verifies nothing. Enter the one that the devnet printed where it was started, behind “pin of epoch 0:”.';
+    return unpinned(info.pin, 'pin');
+  }
   await init();
   try {
-    const follower = await trust(from, given ?? info.pin);
+    const follower = await trust(from, given);
     at('pin-known').className = '';
-    at('pin-known').textContent = given
-      ? 'The pin is the one that this page was given.'
-      : 'The pin comes from the devnet itself, and one that lies would give another: enter below what it printed where it was started.';
+    at('pin-known').textContent = 'The pin is the one that this page was given.';
     return { name: info.pin, check: (event) => follower.check(event), free: () => follower.free() };
   } catch (error) {
     at('pin-known').className = 'bad';
@@ -63,7 +67,7 @@ class Follower {
     this.#from = from;
     this.#reader = reader;
     this.#first = reader.epoch;
-    this.#enter(whole, given ? cell('its pin was given') : cell('the devnet says so', 'soft'));
+    this.#enter(whole, cell('its pin was given'));
   }
 
   free() {

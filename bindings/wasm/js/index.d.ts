@@ -70,8 +70,11 @@ export class Chain extends Held {
     genesisSeed?: Bytes;
     beaconId?: string;
   });
-  /** Computes the hash of what a relay says and compares it with the hash it says. Compare `hash` with what you know. */
-  static fromInfo(info: ChainInfo | string): Chain;
+  /**
+   * The chain that a relay describes, if it is the one with this hash: which names the key, so it must be known from
+   * elsewhere than from the relay. Throws `wrong-chain-hash` for another chain.
+   */
+  static fromInfo(info: ChainInfo | string, hash: Bytes): Chain;
   /** drand's default chain. */
   static quicknet(): Chain;
   readonly scheme: Scheme;
@@ -120,7 +123,7 @@ export function statement(statement: SlotStatement): { domain: string; message: 
 export function thresholdStatement(statement: SlotStatement): { domain: string; message: Uint8Array };
 
 /** One round of one beacon. To check many rounds, keep a {@link Chain}. */
-export function verifyBeacon(info: ChainInfo | string, round: Round): Uint8Array;
+export function verifyBeacon(info: ChainInfo | string, round: Round, hash: Bytes): Uint8Array;
 
 /** A signature of one key, or of a committee under its group key. Key and signature may be of either variant. */
 export function verifySignature(

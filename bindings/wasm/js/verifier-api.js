@@ -148,8 +148,9 @@ export function verifier(wasm, ready) {
       this.#publicKey = hex(read.key);
     }
 
-    static fromInfo(info) {
+    static fromInfo(info, known) {
       const { chain, hash } = reading(() => readInfo(info));
+      const expected = reading(() => hex(bytes(known, 'hash')));
       const made = new Chain({
         scheme: SCHEMES[chain.scheme],
         publicKey: chain.key,
@@ -159,15 +160,16 @@ export function verifier(wasm, ready) {
         beaconId: chain.id,
       });
       const computed = made.hash;
-      if (computed !== hash) {
+      if (computed !== hash || computed !== expected) {
         made.free();
-        throw new PrefinalError('wrong-chain-hash', `info is of chain ${computed}, but says ${hash}`);
+        const other = computed !== hash ? `but says ${hash}` : `and not of chain ${expected}`;
+        throw new PrefinalError('wrong-chain-hash', `info is of chain ${computed}, ${other}`);
       }
       return made;
     }
 
     static quicknet() {
-      return Chain.fromInfo(QUICKNET);
+      return Chain.fromInfo(QUICKNET, QUICKNET.hash);
     }
 
     get scheme() {
@@ -239,8 +241,8 @@ export function verifier(wasm, ready) {
     }
   }
 
-  function verifyBeacon(info, round) {
-    const chain = Chain.fromInfo(info);
+  function verifyBeacon(info, round, hash) {
+    const chain = Chain.fromInfo(info, hash);
     try {
       return chain.verify(round);
     } finally {

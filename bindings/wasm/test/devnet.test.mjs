@@ -47,8 +47,8 @@ function start(more, ...patterns) {
 const ADDRESS = /^(http:\/\/[\d.:]+)/;
 
 test('the page follows a devnet, verifies its values and plots both paths', async () => {
-  const [origin] = await start(['--slots', `${SLOTS}`], ADDRESS);
-  const { page, complaints } = await visit(browser, origin);
+  const [origin, chain] = await start(['--slots', `${SLOTS}`], ADDRESS, /^chain: ([0-9a-f]{64})$/);
+  const { page, complaints } = await visit(browser, `${origin}/?chain=${chain}`);
   const enough = () =>
     ['fast', 'slow'].every((path) => document.querySelectorAll(`#plot circle.${path}`).length >= 3);
   await page.waitForFunction(enough, undefined, PATIENCE);

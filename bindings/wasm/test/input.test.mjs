@@ -29,7 +29,7 @@ test('wrong kinds', () => {
       () => verifySignature(value),
     ];
     for (const call of calls) fails(call, 'invalid-argument');
-    fails(() => Chain.fromInfo(value), typeof value === 'string' ? 'not-json' : 'invalid-argument');
+    fails(() => Chain.fromInfo(value, '00'.repeat(32)), typeof value === 'string' ? 'not-json' : 'invalid-argument');
   }
   const buffer = new ArrayBuffer(48);
   const none = [undefined, null, 7, {}, [], [1], new Uint16Array(48), new DataView(buffer), buffer];

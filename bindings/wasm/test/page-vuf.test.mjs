@@ -100,12 +100,20 @@ test('values are verified from the pin that was given, over a handover', async (
   await page.close();
 });
 
-test('without a pin the page says whom it believes, and the field takes one', async () => {
+test('without a pin nothing is verified, and the field takes one', async () => {
   [events, answers] = [[now], honest];
   const { page } = await open();
-  assert.match((await rows(page, 1))[0], /^12 valid/);
-  assert.match((await rows(page, 1, '#epochs'))[0], /^0 9 the devnet says so /);
-  assert.match(await known(page), /comes from the devnet itself/);
+  assert.match((await rows(page, 1))[0], /^12 not verified: no pin was given /);
+  assert.match(await state(page), /^Nothing is verified: this page was given no pin/);
+  assert.equal(await page.locator('#state').getAttribute('class'), 'bad');
+  assert.equal(await page.locator('#took').innerText(), 'not verified');
+  assert.equal(await page.locator('#epochs tr').count(), 0);
+  assert.match(await known(page), /verifies nothing/);
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}`);
+    await page.screenshot({ path: new URL(`../dist/page-vuf-unpinned-${width}.png`, import.meta.url).pathname, fullPage: true });
+  }
   await page.locator('#pin').fill(` ${vuf.pin} `);
   await page.locator('#pin-form button').click();
   await page.waitForFunction(() => document.getElementById('pin-known').textContent.includes('was given'));
@@ -191,14 +199,14 @@ test('what cannot be checked is not called false', async () => {
   // Nothing is there of the next epoch, and the value before it comes after it.
   events = [next, now];
   answers = { ...honest, '/vuf/epochs/1': undefined };
-  const { page } = await open();
+  const { page } = await open(`#pin=${vuf.pin}`);
   const shown = await rows(page, 2);
-  assert.match(shown[0], /^110 not checked: epochs\/1: /);
+  assert.match(shown[0], /^110 not verified: epochs\/1: /);
   assert.match(shown[1], /^12 valid/);
-  assert.equal(await state(page), '1 values verified here, all valid, 1 not checked');
+  assert.equal(await state(page), '1 values verified here, all valid, 1 not verified');
   await page.close();
   answers = honest;
-  const late = await open();
-  assert.match((await rows(late.page, 2))[1], /^12 not checked: its epoch is over/);
+  const late = await open(`#pin=${vuf.pin}`);
+  assert.match((await rows(late.page, 2))[1], /^12 not verified: its epoch is over/);
   await late.page.close();
 });

@@ -54,6 +54,7 @@ after(async () => {
 });
 
 const open = (query = '') => visit(browser, `${origin}/${query}`);
+const trusted = `?chain=${quicknet.hash}`;
 
 test('the package in a browser', async () => {
   events = [];
@@ -121,7 +122,7 @@ test('the second entry in a browser', async () => {
 
 test('the page verifies what a devnet sends, and shows it', async () => {
   events = [['info', info], ...honest.map((one) => ['value', one])];
-  const { page, complaints } = await open();
+  const { page, complaints } = await open(trusted);
   await page.waitForFunction((count) => document.querySelectorAll('#rows tr').length === count, honest.length);
   const rows = await page.locator('#rows tr').allInnerTexts();
   const newest = honest.at(-1);
@@ -147,7 +148,7 @@ const cells = async (page, selector) =>
 
 test('the page sums waits up by path, and says who shares the key', async () => {
   events = [['info', info], ...honest.map((one) => ['value', one])];
-  const { page, complaints } = await open();
+  const { page, complaints } = await open(trusted);
   await page.waitForFunction((count) => document.querySelectorAll('#rows tr').length === count, honest.length);
   await page.waitForFunction(() => document.querySelectorAll('#members tr').length > 0);
   // Fast waits are 2, 3, 4 and 5 ms, slow ones 6, 7 and 9; the longest of a slot is one more.
@@ -172,7 +173,7 @@ test('on a phone nothing is too small to read or too wide to see', async () => {
   const slow = { fast: { parties: 3, mean_ms: 9000, longest_ms: 9000 } };
   events = [['info', info], ...honest.map((one) => ['value', { ...one, waits: slow }])];
   for (const [width, height] of [[390, 844], [1280, 900]]) {
-    const { page } = await open();
+    const { page } = await open(trusted);
     await page.setViewportSize({ width, height });
     await page.waitForFunction((count) => document.querySelectorAll('#rows tr').length === count, honest.length);
     // The plot is drawn again after its size has changed.
@@ -202,7 +203,7 @@ test('on a phone nothing is too small to read or too wide to see', async () => {
 
 test('the page says what is forged', async () => {
   events = [['info', info], ['value', honest[0]], ['value', forged], ['value', lying]];
-  const { page } = await open();
+  const { page } = await open(trusted);
   await page.waitForFunction(() => document.querySelectorAll('#rows tr').length === 3);
   const rows = await page.locator('#rows tr').allInnerTexts();
   assert.match(rows[0], /^5000\s.*refused: signature-mismatch/);
@@ -210,6 +211,32 @@ test('the page says what is forged', async () => {
   assert.match(rows[2], /valid/);
   assert.match(await page.locator('#state').innerText(), /2 refused/);
   assert.equal(await page.locator('#took').innerText(), 'refused');
+  await page.close();
+});
+
+test('without the hash of a chain nothing is verified, and the field takes one', async () => {
+  // A devnet that lies would be believed, if the key were the one that it says.
+  events = [['info', info], ...honest.map((one) => ['value', one])];
+  const { page, complaints } = await open(`?from=${origin}`);
+  await page.waitForFunction((count) => document.querySelectorAll('#rows tr').length === count, honest.length);
+  const rows = await page.locator('#rows tr').allInnerTexts();
+  assert.ok(rows.every((row) => row.includes('not verified: no chain hash was given')), rows.join('\n'));
+  assert.match(await page.locator('#state').innerText(), /^Nothing is verified: this page was given no chain hash/);
+  assert.equal(await page.locator('#state').getAttribute('class'), 'bad');
+  assert.equal(await page.locator('#took').innerText(), 'not verified');
+  assert.match(await page.locator('#known').innerText(), /verifies nothing/);
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}`);
+    await page.screenshot({ path: new URL(`../dist/page-unpinned-${width}.png`, import.meta.url).pathname, fullPage: true });
+  }
+  await page.locator('#chain-hash').fill(` ${quicknet.hash.toUpperCase()} `);
+  await page.locator('#chain-form button').click();
+  await page.waitForFunction(() => document.getElementById('known').textContent.includes('was given'));
+  await page.waitForFunction((count) => document.querySelectorAll('#rows tr').length === count, honest.length);
+  assert.ok((await page.locator('#rows tr').allInnerTexts()).every((row) => /\svalid, /.test(row)));
+  assert.equal(new URL(page.url()).searchParams.get('from'), origin);
+  assert.deepEqual(complaints, []);
   await page.close();
 });
 
@@ -225,7 +252,8 @@ test('the page follows no other chain than the one that was asked for', async ()
   assert.match(await same.page.locator('#known').innerText(), /the one that this page was given/);
   await same.page.close();
   events = [['info', { ...info, hash: changed(quicknet.hash) }]];
-  const liar = await open();
+  // One that gives its own chain the name.
+  const liar = await open(`?chain=${changed(quicknet.hash)}`);
   await liar.page.waitForFunction(() => document.getElementById('state').className === 'bad');
   assert.match(await liar.page.locator('#state').innerText(), /but says/);
   await liar.page.close();

@@ -31,7 +31,7 @@ const draw: Draw = new Draws(value, 'acme/raffle', '00').at(0);
 const winners: number[] = draw.order(draw.below(6n), 1);
 const shuffled: string[] = new LightDraws(value, 'acme/raffle', '00').at(1n).shuffled(['a', 'b']);
 try {
-  verifyBeacon('{}', { round: 1n, signature: dealing });
+  verifyBeacon('{}', { round: 1n, signature: dealing }, dealing);
 } catch (error) {
   if (error instanceof PrefinalError) console.log(error.code, error.need, signers, weights, round, rows, winners, shuffled, voters, slot + reader.epoch, randomness);
 }

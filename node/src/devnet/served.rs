@@ -162,6 +162,9 @@ impl Served {
         if self.is_named.swap(true, Ordering::Relaxed) {
             return;
         }
+        if let Some(hash) = board.chain_hash() {
+            say!("chain: {hash}");
+        }
         let past = self.archive.iter().flat_map(|archive| archive.take_past());
         past.for_each(|(slot, signature)| board.reveal(slot, signature));
     }

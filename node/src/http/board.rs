@@ -143,6 +143,12 @@ impl Board {
         self.committee.get_or_init(|| super::committee::written(config));
     }
 
+    /// The hash of the chain, once it has its key.
+    #[must_use]
+    pub fn chain_hash(&self) -> Option<String> {
+        self.read().chain.as_ref().map(|chain| chain.hash.clone())
+    }
+
     /// The committee has its key, once for all, and this slot is round 1: the chain's genesis is when
     /// it is due.
     pub fn open(&self, key: &PublicKey, first: Slot) {

@@ -10,10 +10,13 @@ use clap::Args;
 use prefinal_crypto_core::access::Party;
 use prefinal_lab::Failure;
 use prefinal_lab::dealt::deployment::{self, MINUTE, Minute, Phase, Report, Schedule};
+use prefinal_lab::global::SlotTimes;
+use prefinal_lab::waits::Waits;
 use prefinal_protocol::Instant;
 use prefinal_registry::{Bls, Jolteon, Wvuf, scheme};
 use prefinal_validator::setup::Plan;
 
+use super::global::gap;
 use super::thresholds::records;
 use super::{Options, PAPER_FAST_MS, PAPER_SLOW_MS, costs, microseconds, write_costs};
 use crate::changes::Changes;
@@ -149,6 +152,13 @@ impl Shown<'_> {
         percent(down.sum(), self.plan.stakes.iter().map(|stake| stake.get()).sum())
     }
 
+    /// The times from global finalization to global reconstruction, of the slots that are final in a minute.
+    fn gaps(&self, minute: u32) -> Waits {
+        let from = Instant::START + MINUTE * minute;
+        let own = |times: &&SlotTimes| from <= times.finalized && times.finalized < from + MINUTE;
+        self.report.global.iter().filter(own).map(gap).collect()
+    }
+
     fn minutes(&self) -> impl Iterator<Item = (u32, &Minute)> {
         (0..).zip(&self.report.minutes)
     }
@@ -172,6 +182,8 @@ impl Shown<'_> {
             "down",
             "down_stake_percent",
             "moved",
+            "final_to_computable_mean_us",
+            "final_to_computable_p99_us",
         ];
         let rows = self.minutes().map(|(minute, what)| self.row(minute, what));
         records(minutes, std::iter::once(header.map(str::to_owned).to_vec()).chain(rows))?;
@@ -185,6 +197,7 @@ impl Shown<'_> {
 
     fn row(&self, minute: u32, what: &Minute) -> Vec<String> {
         let Minute { slots, waits, by_fast_path, caught_up } = what;
+        let gaps = self.gaps(minute);
         let end = Instant::START + MINUTE * (minute + 1);
         let paths = if end <= self.report.switched { "slow" } else { "both" };
         let down = self.report.down(minute).iter().map(|party| party.get().to_string()).collect();
@@ -205,6 +218,8 @@ impl Shown<'_> {
             list(down),
             self.down(minute),
             list(moved),
+            microseconds(gaps.mean()),
+            microseconds(gaps.percentile(99)),
         ]
     }
 
@@ -249,9 +264,11 @@ impl Shown<'_> {
     fn draw_waits(&self) -> Result<String, Failure> {
         let ms = |wait: Option<Duration>| Some(wait?.as_secs_f64() * 1e3);
         let lines = [
+            self.line("slot's longest, mean", |_, what| ms(what.waits.mean_of_longest())),
             self.line("99th percentile", |_, what| ms(what.waits.percentile(99))),
             self.line("mean", |_, what| ms(what.waits.mean())),
             self.line("median", |_, what| ms(what.waits.percentile(50))),
+            self.line("final to computable, mean", |minute, _| ms(self.gaps(minute).mean())),
         ];
         let points = lines.iter().flat_map(|line| &line.points);
         let top = points.map(|(_, up)| *up).fold(1.0, f64::max) * 1.05;

@@ -10,26 +10,25 @@ use std::time::Duration;
 use prefinal_chart::{Axis, Legend, Line, Lines, Scale};
 use prefinal_lab::Failure;
 use prefinal_lab::global::{Premise, SlotTimes};
-use prefinal_lab::latency::Outcome;
+use prefinal_lab::local::{WaitCounts, WaitReason};
 use prefinal_lab::timeline::SlotTimeline;
 use prefinal_lab::waits::Waits;
 use prefinal_protocol::Instant;
 
+use super::Run;
 use super::thresholds::records;
 use crate::output::Sink;
 use crate::table;
 
-/// The runs of an experiment, by their names.
-type Runs<'a> = [(&'a str, &'a Outcome)];
-
-fn gap(times: &SlotTimes) -> Duration {
+/// From global finalization to global reconstruction.
+pub(super) fn gap(times: &SlotTimes) -> Duration {
     times.reconstructed.since(times.finalized)
 }
 
 /// The table, and what the theorems say of these runs.
-pub(super) fn show(runs: &Runs<'_>) {
+pub(super) fn show(runs: &[Run]) {
     let header = ["from final to computable, ms", "slots", "at once", "mean", "p50", "p90", "p99"];
-    let rows = runs.iter().map(|(name, outcome)| {
+    let rows = runs.iter().map(|Run { name, outcome, .. }| {
         let gaps: Waits = outcome.global.iter().map(gap).collect();
         let at_once = outcome.global.iter().filter(|times| gap(times).is_zero()).count();
         let [mean, p50, p90, p99] = gaps.cells();
@@ -37,7 +36,7 @@ pub(super) fn show(runs: &Runs<'_>) {
         [vec![(*name).to_owned()], slots.to_vec(), vec![mean, p50, p90, p99]].concat()
     });
     say!("{}", table::table(&header, rows));
-    for (name, outcome) in runs {
+    for Run { name, outcome, .. } in runs {
         let mut counts: BTreeMap<Premise, usize> = BTreeMap::new();
         for times in &outcome.global {
             *counts.entry(times.premise).or_default() += 1;
@@ -45,6 +44,42 @@ pub(super) fn show(runs: &Runs<'_>) {
         for (premise, count) in counts {
             say!("{name}: {count} slots {}", meaning(premise));
         }
+    }
+    show_reasons(runs);
+}
+
+/// Why parties waited for values, of the runs of which it is asked.
+fn show_reasons(runs: &[Run]) {
+    let sums: Vec<(&str, WaitCounts)> = runs
+        .iter()
+        .map(|run| (run.name, run.outcome.global.iter().map(|times| times.waits).sum()))
+        .filter(|(_, counts): &(_, WaitCounts)| counts.total() > 0)
+        .collect();
+    if sums.is_empty() {
+        return;
+    }
+    let names = sums.iter().map(|(name, _)| *name);
+    let header: Vec<&str> = std::iter::once("why parties wait for a value").chain(names).collect();
+    let rows = WaitReason::ALL.into_iter().filter_map(|reason| {
+        let counts: Vec<u32> = sums.iter().map(|(_, counts)| counts.of(reason)).collect();
+        let cells = counts.iter().map(u32::to_string);
+        let row = std::iter::once(excuse(reason).to_owned()).chain(cells).collect::<Vec<_>>();
+        counts.iter().any(|count| *count > 0).then_some(row)
+    });
+    say!("{}", table::table(&header, rows));
+}
+
+/// A reason in words.
+const fn excuse(reason: WaitReason) -> &'static str {
+    match reason {
+        WaitReason::AtOnce => "it does not (Theorems 5.3, 6.4)",
+        WaitReason::InOrder => "a value before was missing",
+        WaitReason::Computing => "partials were there: work",
+        WaitReason::OtherVotes => "final by other votes",
+        WaitReason::ByProposer => "final proposer by proposer",
+        WaitReason::Ramp => "voters hold too few shares",
+        WaitReason::Unbound => "a voter need not reveal",
+        WaitReason::Link => "a link lost or delayed one",
     }
 }
 
@@ -61,8 +96,8 @@ const fn meaning(premise: Premise) -> &'static str {
     }
 }
 
-/// Writes the slots as `slots.csv` and the plot of the last run as `slots.svg`.
-pub(super) fn write(folder: &File, runs: &Runs<'_>) -> Result<[PathBuf; 2], Failure> {
+/// Writes the slots as `slots.csv` and the plot of the fast path as `slots.svg`.
+pub(super) fn write(folder: &File, runs: &[Run]) -> Result<[PathBuf; 2], Failure> {
     let (csv, svg) = (folder.join("slots.csv"), folder.join("slots.svg"));
     let header = [
         "run",
@@ -77,12 +112,14 @@ pub(super) fn write(folder: &File, runs: &Runs<'_>) -> Result<[PathBuf; 2], Fail
         "last_value_us",
         "longest_wait_us",
     ];
-    let rows = runs.iter().flat_map(|(name, outcome)| {
-        outcome.timelines().into_iter().map(|slot| row(name, &slot)).collect::<Vec<_>>()
+    let reasons = WaitReason::ALL.map(|reason| reason.to_string().replace('-', "_"));
+    let header = [&header.map(str::to_owned)[..], &reasons].concat();
+    let rows = runs.iter().flat_map(|Run { key, outcome, .. }| {
+        outcome.timelines().into_iter().map(|slot| row(key, &slot)).collect::<Vec<_>>()
     });
-    records(&csv, std::iter::once(header.map(str::to_owned).to_vec()).chain(rows))?;
-    if let Some((name, outcome)) = runs.last() {
-        draw(&svg, name, &outcome.timelines())?;
+    records(&csv, std::iter::once(header).chain(rows))?;
+    for Run { key, outcome, .. } in runs.iter().filter(|run| run.key == "fast") {
+        draw(&svg, key, &outcome.timelines())?;
     }
     Ok([csv, svg])
 }
@@ -90,11 +127,12 @@ pub(super) fn write(folder: &File, runs: &Runs<'_>) -> Result<[PathBuf; 2], Fail
 fn row(run: &str, slot: &SlotTimeline) -> Vec<String> {
     let micros = |span: Duration| span.as_micros().to_string();
     let at = |instant: Instant| micros(instant.since_start());
-    let SlotTimes { slot: number, finalized, reconstructed, path, premise } = slot.global;
+    let SlotTimes { slot: number, finalized, reconstructed, path, premise, waits } = slot.global;
     let head = [run.to_owned(), number.get().to_string(), at(finalized), at(reconstructed)];
     let kind = [path.to_string(), premise.to_string()];
     let spans = [slot.known, slot.valued].map(|span| [at(span.first), at(span.last)]).concat();
-    [&head[..], &kind, &spans, &[micros(slot.longest)]].concat()
+    let reasons = WaitReason::ALL.map(|reason| waits.of(reason).to_string());
+    [&head[..], &kind, &spans, &[micros(slot.longest)], &reasons].concat()
 }
 
 /// What happens after a slot is final, as cumulative distributions over the slots.

@@ -118,6 +118,12 @@ pub struct Options {
     /// Folder for the waits (CSV), their plot (SVG) and the costs (JSON)
     #[arg(long, value_name = "FOLDER", default_value = "out")]
     out: PathBuf,
+    /// Run tight thresholds (Algorithm 2) beside the two paths: each party counts as one, for the engine too, and has
+    /// one share
+    #[arg(long, conflicts_with_all = [
+        "thresholds", "campaign", "load", "execute", "sync", "hours", "keygen",
+    ])]
+    tight: bool,
     /// Compare tight thresholds with ramps instead, and total weights with each other
     #[arg(long, conflicts_with = "epochs")]
     thresholds: bool,
@@ -323,18 +329,56 @@ fn run_on<S: Priced, E: Subject>(options: &Options) -> Result<(), Failure> {
     let started = Clock::now();
     let (plan, later, placement) = options.gather(&options.changes)?;
     let costs = costs(options)?;
+    let tight = match options.tight {
+        true => Some(tight_run::<S, E>(options, (&plan, &later), placement.clone(), costs)?),
+        false => None,
+    };
     let (slow, fast) = if options.ideal {
         dealt::both::<S, E>(&plan, options.committee.seed, &options.world(placement, costs))?
     } else {
         experiment::<S>(options, (&plan, &later), placement, costs)?.both::<E>()?
     };
     slow.compare(&fast)?;
-    print_table(&slow, &fast);
-    let runs = [("slow path only", &slow), ("fast path", &fast)];
+    let mut runs = vec![
+        Run { name: "slow path only", key: "slow", outcome: slow },
+        Run { name: "fast path", key: "fast", outcome: fast },
+    ];
+    if let Some(outcome) = tight {
+        runs.push(Run { name: "tight thresholds", key: "tight", outcome });
+    }
+    print_table(&runs);
     global::show(&runs);
-    write(options, costs, &slow, &fast)?;
+    write(options, costs, &runs)?;
     say!("{:.1} s", started.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// One of an experiment's runs.
+struct Run {
+    /// As tables and plots name it.
+    name: &'static str,
+    /// As files of numbers name it.
+    key: &'static str,
+    outcome: Outcome,
+}
+
+/// The same parties with tight thresholds, each with one share.
+fn tight_run<S: Priced, E: Subject>(
+    options: &Options,
+    (plan, later): (&Plan, &[Plan]),
+    placement: Option<Placement>,
+    costs: Costs,
+) -> Result<Outcome, Failure> {
+    let tight = |plan: &Plan| {
+        let plan = Plan::new(plan.stakes.clone(), Algorithm::Tight, options.committee.fast);
+        plan.map_err(Failure::bad_input)
+    };
+    let (plan, later) = (tight(plan)?, later.iter().map(tight).collect::<Result<Vec<_>, _>>()?);
+    if options.ideal {
+        return dealt::one::<S, E>(&plan, options.committee.seed, &options.world(placement, costs));
+    }
+    let experiment = experiment::<S>(options, (&plan, &later), placement, costs)?;
+    experiment.run::<E>(Algorithm::Tight)
 }
 
 /// Read or measured, which takes a while: by then all that can be wrong with the options is found.
@@ -362,25 +406,28 @@ fn experiment<S: Priced>(
     Ok(Experiment { ground: Arc::new(ground), prices, network, cores, seed, slots })
 }
 
-fn print_table(slow: &Outcome, fast: &Outcome) {
-    say!("{}", waits::table(&[("slow path only", &slow.waits), ("fast path", &fast.waits)]));
+fn print_table(runs: &[Run]) {
+    let waits: Vec<_> = runs.iter().map(|run| (run.name, &run.outcome.waits)).collect();
+    say!("{}", waits::table(&waits));
     say!("longest: the longest wait of any party for a slot (Definition 12), a mean over slots");
     say!("the paper's mean on mainnet: {PAPER_SLOW_MS} ms slow, {PAPER_FAST_MS} ms fast");
-    say!(
-        "with both paths {} of {} values came by the fast one",
-        fast.by_fast_path,
-        fast.waits.count()
-    );
-    let before = if fast.epochs.is_empty() { "with dealt keys" } else { "of key generation" };
-    say!(
-        "first value after {} s {before}; a slot took {} ms",
-        fast.first_value.as_secs(),
-        milliseconds(fast.slot_time)
-    );
-    for (epoch, first) in fast.epochs.iter().skip(1) {
-        say!("with both paths {epoch} began with slot {}", first.get());
+    for Run { outcome: fast, .. } in runs.iter().filter(|run| run.key == "fast") {
+        say!(
+            "with both paths {} of {} values came by the fast one",
+            fast.by_fast_path,
+            fast.waits.count()
+        );
+        let before = if fast.epochs.is_empty() { "with dealt keys" } else { "of key generation" };
+        say!(
+            "first value after {} s {before}; a slot took {} ms",
+            fast.first_value.as_secs(),
+            milliseconds(fast.slot_time)
+        );
+        for (epoch, first) in fast.epochs.iter().skip(1) {
+            say!("with both paths {epoch} began with slot {}", first.get());
+        }
     }
-    for (name, outcome) in [("slow path only", slow), ("fast path", fast)] {
+    for Run { name, outcome, .. } in runs {
         let ::prefinal_beacon::Foresights { guessed, right } = outcome.foresights;
         say!("{name}: who would suffice was foreseen in {right} of {guessed} combinations");
     }
@@ -397,7 +444,7 @@ fn microseconds(span: Option<Duration>) -> String {
     span.map_or_else(String::new, |span| span.as_micros().to_string())
 }
 
-fn write(options: &Options, costs: Costs, slow: &Outcome, fast: &Outcome) -> Result<(), Failure> {
+fn write(options: &Options, costs: Costs, runs: &[Run]) -> Result<(), Failure> {
     let folder = &options.out;
     let (csv, svg, json) =
         (folder.join("waits.csv"), folder.join("waits.svg"), folder.join("costs.json"));
@@ -405,19 +452,19 @@ fn write(options: &Options, costs: Costs, slow: &Outcome, fast: &Outcome) -> Res
     let mut record =
         |fields: [&str; 5]| writer.write_record(fields).map_err(|error| named(&csv, error));
     record(["run", "slot", "party", "path", "wait_us"])?;
-    for (name, outcome) in [("slow", slow), ("fast", fast)] {
-        for row in &outcome.rows {
+    for run in runs {
+        for row in &run.outcome.rows {
             let wait = row.wait.as_micros().to_string();
             let (slot, party) = (row.slot.get().to_string(), row.party.get().to_string());
-            record([name, &slot, &party, &row.path.to_string(), &wait])?;
+            record([run.key, &slot, &party, &row.path.to_string(), &wait])?;
         }
     }
     writer.flush().map_err(|error| named(&csv, error))?;
     let title = "Wait between finality and value";
-    let paths = [("slow path only", &slow.waits), ("fast path", &fast.waits)];
+    let paths: Vec<_> = runs.iter().map(|run| (run.name, &run.outcome.waits)).collect();
     waits::plot(&svg, title, &paths)?;
     write_costs(&json, &costs)?;
-    let [slots, timeline] = global::write(folder, &[("slow", slow), ("fast", fast)])?;
+    let [slots, timeline] = global::write(folder, runs)?;
     let written = [csv, svg, slots, timeline, json].map(|file| file.display().to_string());
     say!("written: {}", written.join(", "));
     Ok(())

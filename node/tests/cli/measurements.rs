@@ -29,6 +29,17 @@ fn hours_are_written_minute_by_minute() {
     let fast = |line: &str| column(line, 9).parse::<f64>().unwrap();
     assert!(minutes.lines().skip(1).take(29).all(|line| fast(line) == 0.0), "{minutes}");
     assert!(minutes.lines().skip(50).filter(|line| fast(line) > 50.0).count() > 5, "{minutes}");
+    // From final to computable it takes a message by the slow path, and less by the fast one.
+    assert!(
+        minutes.starts_with("minute,seed,") && minutes.contains(",final_to_computable_mean_us,")
+    );
+    let gap = |minute: usize| column(minutes.lines().nth(minute).unwrap(), 14).parse::<u64>();
+    let mean = |of: std::ops::Range<usize>| of.filter_map(|one| gap(one).ok()).sum::<u64>() / 10;
+    assert!(mean(10..20) > 0 && mean(50..60) < mean(10..20), "{minutes}");
+    let svg = fs::read_to_string(folder.path("out").join("hours.svg")).unwrap();
+    for line in ["slot's longest, mean", "final to computable, mean"] {
+        assert!(svg.contains(&line.replace('\'', "&apos;")) || svg.contains(line), "{line}");
+    }
     let incidents = fs::read_to_string(folder.path("out").join("incidents.csv")).unwrap();
     assert_eq!(incidents.lines().filter(|line| line.starts_with("moves,")).count(), 2);
     misused(&["simulate", "--hours", "0"], &["--hours", "0"]);

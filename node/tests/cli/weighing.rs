@@ -28,7 +28,8 @@ fn weights_are_taken_as_they_are() {
     let (said, slots) = simulated(&folder, WEIGHED, &["--weights", "--regions", "none"], "weighed");
     assert!(said.contains("total weight 20, largest 6, 7 of 7 parties hold a share"), "{said}");
     let header = "run,slot,final_us,computable_us,path,premise,first_knows_us,last_knows_us,\
-                  first_value_us,last_value_us,longest_wait_us";
+                  first_value_us,last_value_us,longest_wait_us,at_once,in_order,computing,\
+                  other_votes,by_proposer,ramp,unbound,link";
     assert_eq!(slots.lines().next(), Some(header));
     assert!(slots.lines().filter(|line| line.starts_with("slow,")).count() >= 4, "{slots}");
     assert!(slots.lines().filter(|line| line.starts_with("fast,")).count() >= 4, "{slots}");
@@ -48,6 +49,28 @@ fn weights_are_taken_as_they_are() {
     misused(&["simulate", "--weights"], &["--stakes"]);
     let both = [&weights[..], &[utf8(&without), "--budget", "20"]].concat();
     misused(&both, &["--weights", "--budget"]);
+}
+
+#[test]
+fn tight_thresholds_run_beside_the_two_paths() {
+    let folder = Folder::new();
+    let (said, slots) = simulated(&folder, SEVEN, &["--tight", "--regions", "eu-west-1"], "tight");
+    assert!(said.contains(" tight thresholds ") && said.contains("(Theorem 5.2)"), "{said}");
+    assert!(said.contains(" why parties wait for a value "), "{said}");
+    let tight = slots.lines().filter(|line| line.starts_with("tight,"));
+    let mut count = 0;
+    for line in tight {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!((cells[2], cells[4], cells[5]), (cells[3], "tight", "tight"), "{line}");
+        // Nobody waits for anything but work.
+        let reasons: Vec<u32> = cells[11..].iter().map(|cell| cell.parse().unwrap()).collect();
+        assert_eq!((reasons[0] + reasons[2], reasons.iter().sum()), (7, 7), "{line}");
+        count += 1;
+    }
+    assert!(count >= 4, "{slots}");
+    let waits = fs::read_to_string(folder.path("tight").join("waits.svg")).unwrap();
+    assert!(waits.contains("tight thresholds: mean"));
+    misused(&["simulate", "--tight", "--thresholds"], &["--tight"]);
 }
 
 #[test]

@@ -27,6 +27,7 @@ use super::committee::{Ground, Observation};
 use super::view::Secrecy;
 use crate::global::{Exceptions, GlobalClocks, SlotTimes, TimesError};
 use crate::legible::Act;
+use crate::local::Imperfections;
 use prefinal_validator::scheme::PerPath;
 use prefinal_validator::setup::{FIRST, Setup};
 
@@ -77,6 +78,8 @@ pub struct Trial<'a, S: Priced> {
     pub faulty: &'a BTreeSet<Party>,
     /// The parties that crashed on the way, and may be late.
     pub crashed: &'a BTreeSet<Party>,
+    /// What the run has that the paper's model leaves out.
+    pub imperfections: Imperfections,
     /// The notes of an earlier life, if the run continues from disks.
     pub before: &'a [Note<Observation<S>>],
     /// The notes of the run.
@@ -230,7 +233,8 @@ impl<S: Priced> Trial<'_, S> {
     /// If the paper's lemma or one of its theorems does not hold of a slot.
     pub fn global_times(&self) -> Result<Vec<SlotTimes>, TimesError> {
         let (faulty, crashed) = (self.faulty.clone(), self.crashed.clone());
-        let mut clocks = GlobalClocks::new(Exceptions { faulty, crashed });
+        let imperfections = self.imperfections;
+        let mut clocks = GlobalClocks::new(Exceptions { faulty, crashed, imperfections });
         clocks.learn(self.setups);
         for note in self.before {
             clocks.take_at((self.parties)(note.seat), &note.event, Instant::START);

@@ -33,8 +33,9 @@ use super::prices::{Bill, heaviest};
 pub use super::seen::Observation;
 use crate::failure::Failure;
 use crate::known::CheckedPartials;
-use crate::legible::{ReadableEngine, partial_in};
+use crate::legible::{ReadableEngine, heard, heard_partial, partial_in};
 use crate::lives::Lives;
+use crate::local::Heard;
 use crate::machine::{JobOf, MessageOf, RecordOf, VerdictOf};
 use crate::seating::Seating;
 use prefinal_engine::Work;
@@ -209,6 +210,12 @@ impl<S: Priced, E: Subject> ValidatorHost<S, E> {
         &self.setup
     }
 
+    /// The price of work.
+    #[must_use]
+    pub const fn prices(&self) -> Prices {
+        self.prices
+    }
+
     /// Checks that all parties can continue.
     ///
     /// # Errors
@@ -320,10 +327,29 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
         Some(Input::Start)
     }
 
-    fn arrives(&mut self, now: Instant, at: Seat, from: Seat, message: &Arc<MessageOf<S, E>>) {
+    fn arrives(
+        &mut self,
+        now: Instant,
+        at: Seat,
+        from: Seat,
+        message: &Arc<MessageOf<S, E>>,
+    ) -> Option<Observation<S>> {
         if let Some(watch) = &mut self.watch {
             watch(now, at, from, message);
         }
+        // Where all partials leave on finality nobody asks.
+        if self.setup.fast_after == u64::MAX {
+            return None;
+        }
+        let from = self.party(from);
+        let (epoch, heard) = match &**message {
+            Message::Engine(epoch, message) => (*epoch, heard::<S, E>(from, message)),
+            Message::Beacon(epoch, message) => {
+                (*epoch, Heard::new(from, None, heard_partial(message)))
+            }
+            Message::Beside(_) | Message::Ask { .. } | Message::Final { .. } => return None,
+        };
+        heard.map(|heard| Observation::Heard(epoch, heard))
     }
 
     /// As `prefinal-net` frames it: four bytes, and the encoding. Headers of packets are not counted.

@@ -39,8 +39,9 @@ use crate::failure::Failure;
 use crate::global::{Exceptions, GlobalClock, Sign};
 use crate::known::CheckedPartials;
 use crate::latency::{INSTANT, KEPT, Outcome, PATIENCE};
-use crate::legible::{Act, ReadableEngine, partial_in};
+use crate::legible::{Act, ReadableEngine, heard, heard_partial, partial_in};
 use crate::lives::Lives;
+use crate::local::{Heard, Imperfections};
 use crate::priced::Priced;
 use crate::prices::{Bill, heaviest};
 use crate::seating::Seating;
@@ -93,6 +94,18 @@ pub fn both<S: Priced, E: Subject>(
     })
 }
 
+/// Runs a committee with the algorithm of its plan, in the same way.
+///
+/// # Errors
+/// As [`both`].
+pub fn one<S: Priced, E: Subject>(
+    plan: &Plan,
+    keys: u64,
+    world: &World,
+) -> Result<Outcome, Failure> {
+    Committee::<_, S>::ideal(plan, keys)?.run::<E>(plan.choice, world)
+}
+
 impl<S: Priced> Committee<Ideal<true>, S> {
     fn ideal(plan: &Plan, keys: u64) -> Result<Self, Failure> {
         let (setup, identities) = setup::found(plan, keys).map_err(Failure::bad_input)?;
@@ -109,53 +122,22 @@ impl<S: Priced> Committee<Ideal<true>, S> {
 
 impl<F: Scheme + Random, S: Priced> Committee<F, S> {
     fn run<E: Subject>(&self, algorithm: Algorithm, world: &World) -> Result<Outcome, Failure> {
+        play(self.stage::<E>(algorithm, world)?, world)
+    }
+
+    /// A simulation of the committee, before its first event.
+    fn stage<E: Subject>(
+        &self,
+        algorithm: Algorithm,
+        world: &World,
+    ) -> Result<Simulation<DealtHost<E, F, S>>, Failure> {
         let (hand, mode) = self.usual(algorithm);
+        let mode = Mode { listens: algorithm != Algorithm::Slow, ..mode };
         let host = self.host::<E>(hand, mode, world.prices)?;
-        let seats = host.seating.count();
-        let mut clock = GlobalClock::new(&host.setup, Exceptions::default()).keyed();
-        let mut around = prefinal_sim::Setup::new(seats, world.seed, world.network.clone());
+        let mut around =
+            prefinal_sim::Setup::new(host.seating.count(), world.seed, world.network.clone());
         around.cores = world.cores;
-        let mut simulation = Simulation::new(host, around).map_err(Failure::bad_input)?;
-        let mut outcome = Outcome::default();
-        let wanted = world.slots.saturating_mul(u64::from(seats));
-        let (mut got, mut stop) = (0_u64, Stop::Watcher);
-        while got < wanted && stop == Stop::Watcher {
-            let mut noted = 0_u64;
-            stop = simulation.run_watching(Instant::at(PATIENCE), |note| {
-                got += u64::from(matches!(note.event, Fact::Revealed { .. }));
-                noted += 1;
-                let enough = got >= wanted || noted >= KEPT;
-                if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-            for note in simulation.take_notes() {
-                let party = Party::new(note.seat.get());
-                if let Some(sign) = note.event.sign() {
-                    clock.take(party, sign, note.left);
-                }
-                match note.event {
-                    Fact::Act(_) | Fact::Released(..) | Fact::Ordered(..) => {}
-                    Fact::Finalized(slot) => outcome.finalized(slot, party, note.at),
-                    Fact::Revealed { slot, path, randomness } => {
-                        outcome.revealed(slot, party, (path, randomness), note.at)?;
-                    }
-                    Fact::Wrong(what) => {
-                        return Err(Failure::Disagreement(format!("{party}: {what}")));
-                    }
-                }
-            }
-        }
-        if got < wanted {
-            let what = format!("{got} of {wanted} values after {stop:?}");
-            return Err(Failure::Disagreement(what));
-        }
-        outcome.global = clock.close(None)?;
-        outcome.close();
-        for member in (0..seats).filter_map(|seat| simulation.machine(Seat::new(seat))) {
-            let one = member.beacon().foresights();
-            outcome.foresights.guessed += one.guessed;
-            outcome.foresights.right += one.right;
-        }
-        Ok(outcome)
+        Simulation::new(host, around).map_err(Failure::bad_input)
     }
 
     /// What parties hold with an algorithm, and how it is played from the first slot on.
@@ -208,6 +190,7 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
             known: CheckedPartials::default(),
             lives: Lives::default(),
             is_alone: mode.is_alone,
+            listens: mode.listens,
             priced: PhantomData,
         };
         // What would fail at a boot fails here.
@@ -215,6 +198,57 @@ impl<F: Scheme + Random, S: Priced> Committee<F, S> {
         host.member(Seat::new(0), life, &[]).map_err(Failure::bad_input)?;
         Ok(host)
     }
+}
+
+/// Runs a simulation until every party has its values.
+fn play<E: Subject, F: Scheme + Random, S: Priced>(
+    mut simulation: Simulation<DealtHost<E, F, S>>,
+    world: &World,
+) -> Result<Outcome, Failure> {
+    let seats = simulation.host().seating.count();
+    let imperfections = Imperfections::new(world.prices, &world.network);
+    let exceptions = Exceptions { imperfections, ..Exceptions::default() };
+    let mut clock = GlobalClock::new(&simulation.host().setup, exceptions).keyed();
+    let mut outcome = Outcome::default();
+    let wanted = world.slots.saturating_mul(u64::from(seats));
+    let (mut got, mut stop) = (0_u64, Stop::Watcher);
+    while got < wanted && stop == Stop::Watcher {
+        let mut noted = 0_u64;
+        stop = simulation.run_watching(Instant::at(PATIENCE), |note| {
+            got += u64::from(matches!(note.event, Fact::Revealed { .. }));
+            noted += 1;
+            let enough = got >= wanted || noted >= KEPT;
+            if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        for note in simulation.take_notes() {
+            let party = Party::new(note.seat.get());
+            if let Some(sign) = note.event.sign() {
+                clock.take(party, sign, note.left);
+            }
+            match note.event {
+                Fact::Act(_) | Fact::Released(..) | Fact::Ordered(..) | Fact::Heard(_) => {}
+                Fact::Finalized(slot) => outcome.finalized(slot, party, note.at),
+                Fact::Revealed { slot, path, randomness } => {
+                    outcome.revealed(slot, party, (path, randomness), note.at)?;
+                }
+                Fact::Wrong(what) => {
+                    return Err(Failure::Disagreement(format!("{party}: {what}")));
+                }
+            }
+        }
+    }
+    if got < wanted {
+        let what = format!("{got} of {wanted} values after {stop:?}");
+        return Err(Failure::Disagreement(what));
+    }
+    outcome.global = clock.close(None)?;
+    outcome.close();
+    for member in (0..seats).filter_map(|seat| simulation.machine(Seat::new(seat))) {
+        let one = member.beacon().foresights();
+        outcome.foresights.guessed += one.guessed;
+        outcome.foresights.right += one.right;
+    }
+    Ok(outcome)
 }
 
 /// How a run differs from the committee's plan.
@@ -226,6 +260,8 @@ struct Mode {
     period: Option<Duration>,
     /// Whether the engine runs alone, without a beacon.
     is_alone: bool,
+    /// Whether it is noted what parties receive.
+    listens: bool,
     /// Slots in which partials may leave early, and for which they may not after a restart.
     window: u64,
 }
@@ -234,7 +270,7 @@ impl Mode {
     /// As fast as the engine is, with a beacon.
     fn usual(fast_after: u64) -> Self {
         let Limits { window, .. } = Limits::default();
-        Self { fast_after, period: None, is_alone: false, window }
+        Self { fast_after, period: None, is_alone: false, listens: false, window }
     }
 }
 
@@ -251,6 +287,8 @@ enum Fact {
         path: Path,
         randomness: [u8; 32],
     },
+    /// A vote or a partial has arrived.
+    Heard(Heard),
     Wrong(String),
 }
 
@@ -261,10 +299,9 @@ impl Fact {
             Self::Act(Act::Ballot(ballot)) => Some(Sign::Ballot(ballot)),
             Self::Released(path, slot) => Some(Sign::Released(*path, *slot)),
             Self::Finalized(slot) => Some(Sign::Finalized(*slot)),
-            Self::Act(Act::GaveUp(_))
-            | Self::Ordered(..)
-            | Self::Revealed { .. }
-            | Self::Wrong(_) => None,
+            Self::Revealed { slot, .. } => Some(Sign::Valued(*slot)),
+            Self::Heard(heard) => Some(Sign::Heard(heard)),
+            Self::Act(Act::GaveUp(_)) | Self::Ordered(..) | Self::Wrong(_) => None,
         }
     }
 }
@@ -284,6 +321,7 @@ struct DealtHost<E: ReadableEngine, F: Scheme, S> {
     known: CheckedPartials<F>,
     lives: Lives,
     is_alone: bool,
+    listens: bool,
     priced: PhantomData<fn() -> S>,
 }
 
@@ -364,6 +402,16 @@ impl<E: Subject, F: Scheme + Random, S: Priced> Host for DealtHost<E, F, S> {
         };
         let length = AROUND.saturating_add(length.unwrap_or_default()).saturating_sub(ours);
         u64::try_from(length.saturating_add(real)).unwrap_or(u64::MAX)
+    }
+
+    fn arrives(&mut self, _: Instant, _: Seat, _: Seat, parcel: &Self::Message) -> Option<Fact> {
+        let from = parcel.from;
+        let heard = match &*parcel.post {
+            _ if !self.listens => None,
+            Post::Engine(message) => heard::<F, E>(from, message),
+            Post::Beacon(message) => Heard::new(from, None, heard_partial(message)),
+        };
+        heard.map(Fact::Heard)
     }
 
     fn received(&mut self, _: Seat, from: Seat, parcel: &Self::Message) -> Input<E, F> {
@@ -479,6 +527,9 @@ enum Verdict<E: Engine, F: Function> {
     Engine(E::Verdict),
     Beacon(::prefinal_beacon::Verdict<F>),
 }
+
+#[cfg(test)]
+mod wait_tests;
 
 #[cfg(test)]
 mod tests {

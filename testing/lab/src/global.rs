@@ -32,6 +32,8 @@
 //! noted says which slots a party was bound to release, and until the last committee has begun all slots are
 //! [`Premise::Unbound`].
 
+mod account;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -40,15 +42,15 @@ use ::prefinal_beacon::{Path, Slot, Value};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
 use prefinal_dispel::Step;
-use prefinal_engine::Quorum;
 use prefinal_protocol::Instant;
-use prefinal_pvss_dkg::SharePath;
 use prefinal_sim::Note;
-use prefinal_validator::setup::{Algorithm, FIRST, Setup};
-use prefinal_weighted_rounding::Stake;
+use prefinal_validator::setup::{FIRST, Setup};
 
+pub(crate) use self::account::Shares;
+use self::account::{Account, Committee};
 use crate::finality::{Ballot, Finality};
 use crate::legible::Act;
+use crate::local::{Heard, Imperfections, LastVote, Scales, WaitCounts};
 use crate::priced::Priced;
 use crate::seen::Observation;
 
@@ -68,6 +70,8 @@ pub struct SlotTimes {
     pub path: Path,
     /// Whether a theorem makes the two equal, or what it lacks.
     pub premise: Premise,
+    /// Whether parties waited for the value, and why.
+    pub waits: WaitCounts,
 }
 
 /// Which theorem says that a slot's global times are equal, or why none does.
@@ -137,6 +141,10 @@ pub(crate) enum Sign<'a> {
     Released(Path, Slot),
     /// It knows that a slot is final.
     Finalized(Slot),
+    /// It has the value of a slot.
+    Valued(Slot),
+    /// A message has arrived.
+    Heard(&'a Heard),
 }
 
 /// Who is not as the paper's honest parties are.
@@ -146,6 +154,14 @@ pub(crate) struct Exceptions {
     pub(crate) faulty: BTreeSet<Party>,
     /// Crashed on the way: it does what it should, but maybe late.
     pub(crate) crashed: BTreeSet<Party>,
+    pub(crate) imperfections: Imperfections,
+}
+
+impl Exceptions {
+    /// Whether all parties are as the paper's honest ones.
+    fn is_error_free(&self) -> bool {
+        self.faulty.is_empty() && self.crashed.is_empty()
+    }
 }
 
 /// Takes note of a run of whole validators, epoch after epoch.
@@ -179,10 +195,20 @@ impl GlobalClocks {
             Observation::Act(epoch, Act::Ballot(ballot)) => (*epoch, Sign::Ballot(ballot)),
             Observation::Released(epoch, path, slot) => (*epoch, Sign::Released(*path, *slot)),
             Observation::Finalized(slot, _) => (self.epoch_of(*slot), Sign::Finalized(*slot)),
+            Observation::Revealed(reveal) => {
+                (self.epoch_of(reveal.slot), Sign::Valued(reveal.slot))
+            }
+            Observation::Heard(epoch, heard) => (*epoch, Sign::Heard(heard)),
             _ => return,
         };
         if let Some(clock) = self.epochs.get_mut(&epoch) {
             clock.take(party, sign, at);
+        }
+        if matches!(sign, Sign::Valued(_)) {
+            // The first values of an epoch may wait for the last ones before it.
+            for clock in self.epochs.values_mut() {
+                clock.valued.insert(party, at);
+            }
         }
     }
 
@@ -228,137 +254,25 @@ pub(crate) struct GlobalClock {
     /// What slots are final with, if partials are for a slot's value.
     bound: Option<BTreeMap<Slot, Value>>,
     slots: BTreeMap<Slot, Account>,
+    /// When each party had its last value.
+    valued: BTreeMap<Party, Instant>,
+    /// Whether it is noted what parties receive.
+    hears: bool,
     /// The last slot of which something was seen in an earlier life.
     before: Option<Slot>,
     now: Instant,
 }
 
-/// The shares of a committee, and how many of them reconstruct.
-pub(crate) struct Shares {
-    pub(crate) weights: Vec<u128>,
-    /// So many reconstruct on the path that releases on finality; with tight thresholds on the only one.
-    pub(crate) late: u128,
-    /// So many reconstruct on the fast path.
-    pub(crate) early: Option<u128>,
-    pub(crate) is_tight: bool,
-}
-
-impl Shares {
-    fn of(setup: &Setup) -> Self {
-        let shape = setup.keygen.shape();
-        let fast = shape.threshold(SharePath::Fast);
-        Self {
-            weights: shape.access().weights().into_iter().map(u128::from).collect(),
-            late: shape.slow().t().get().into(),
-            early: fast.map(|fast| fast.t().get().into()),
-            is_tight: setup.choice == Algorithm::Tight,
-        }
-    }
-}
-
-/// What counts in an epoch: stakes, shares, and what is needed of them.
-struct Committee {
-    stakes: Vec<u128>,
-    shares: Shares,
-    /// The stake that makes a slot final.
-    quorum: u128,
-}
-
-impl Committee {
-    fn new(stakes: Vec<u128>, shares: Shares) -> Self {
-        let quorum = Quorum::BYZANTINE.of(Stake::new(stakes.iter().sum())).get();
-        Self { stakes, shares, quorum }
-    }
-
-    fn stake(&self, party: Party) -> u128 {
-        self.stakes.get(party.index()).copied().unwrap_or(0)
-    }
-
-    fn weight(&self, party: Party) -> u128 {
-        self.shares.weights.get(party.index()).copied().unwrap_or(0)
-    }
-}
-
-/// When a sum reaches what is needed.
-#[derive(Clone, Copy, Debug)]
-struct Crossing {
-    got: u128,
-    need: u128,
-    at: Option<Instant>,
-}
-
-impl Crossing {
-    fn new(got: u128, need: u128) -> Self {
-        Self { got, need, at: (got >= need).then_some(Instant::START) }
-    }
-
-    fn add(&mut self, amount: u128, now: Instant) {
-        self.got = self.got.saturating_add(amount);
-        if self.at.is_none() && self.got >= self.need {
-            self.at = Some(now);
-        }
-    }
-}
-
-/// What there is of one sharing's partials.
-#[derive(Clone, Debug)]
-struct Sharing {
-    /// From those that have sent theirs.
-    sent: Crossing,
-    /// From those that may have.
-    may: Crossing,
-    /// From those that must have.
-    must: Crossing,
-    senders: BTreeSet<Party>,
-}
-
-impl Sharing {
-    fn new(got: u128, need: u128) -> Self {
-        let crossing = Crossing::new(got, need);
-        Self { sent: crossing, may: crossing, must: crossing, senders: BTreeSet::new() }
-    }
-}
-
-/// What is known so far of one slot.
-#[derive(Clone, Debug)]
-struct Account {
-    finalized: Option<Instant>,
-    /// When a quorum of stake has prefinalized it directly.
-    direct: Crossing,
-    prefinalized: BTreeSet<Party>,
-    /// The first and the last instant at which one did.
-    span: Option<(Instant, Instant)>,
-    informed: BTreeSet<Party>,
-    /// On DISPEL, the proposers on which each party has cast its last vote.
-    proposers: BTreeMap<Party, BTreeSet<usize>>,
-    late: Sharing,
-    early: Option<Sharing>,
-    /// Whether a party that prefinalized it was not bound to release a partial.
-    is_unbound: bool,
-}
-
-impl Account {
-    fn new(committee: &Committee, faulty: &BTreeSet<Party>) -> Self {
-        let sum = |of: &dyn Fn(Party) -> u128| faulty.iter().map(|party| of(*party)).sum();
-        let (stake, shares) = (sum(&|one| committee.stake(one)), sum(&|one| committee.weight(one)));
-        Self {
-            finalized: None,
-            direct: Crossing::new(stake, committee.quorum),
-            prefinalized: BTreeSet::new(),
-            span: None,
-            informed: BTreeSet::new(),
-            proposers: BTreeMap::new(),
-            late: Sharing::new(shares, committee.shares.late),
-            early: committee.shares.early.map(|need| Sharing::new(shares, need)),
-            is_unbound: false,
-        }
-    }
-
-    /// Calls for a crossing of either sharing: the earlier one.
-    fn earlier(&self, of: impl Fn(&Sharing) -> Crossing) -> Option<Instant> {
-        let early = self.early.as_ref().and_then(|early| of(early).at);
-        early.into_iter().chain(of(&self.late).at).min()
-    }
+/// On which proposers of a stage of DISPEL these votes are the last.
+fn last_on(steps: &[Step]) -> impl Iterator<Item = usize> {
+    steps.iter().flat_map(|step| {
+        let only = match step {
+            Step::Auxiliary { round: 1, bits } => Some(bits.only(true)),
+            Step::Auxiliary { round: 2, bits } => Some(bits.only(false)),
+            _ => None,
+        };
+        only.into_iter().flatten().map(Party::index)
+    })
 }
 
 impl GlobalClock {
@@ -402,6 +316,8 @@ impl GlobalClock {
             is_last: false,
             bound: None,
             slots: BTreeMap::new(),
+            valued: BTreeMap::new(),
+            hears: false,
             before: None,
             now: Instant::START,
         }
@@ -438,7 +354,70 @@ impl GlobalClock {
             }
             Sign::Released(path, slot) => self.released(party, path, slot),
             Sign::Finalized(slot) => self.informed(party, slot),
+            Sign::Valued(slot) => self.valued(party, slot),
+            Sign::Heard(heard) => self.heard(party, heard),
         }
+    }
+
+    /// Whether it is asked of a slot why parties wait for it.
+    fn is_judged(&self, slot: Slot) -> bool {
+        let shares = &self.committee.shares;
+        let leaves_early = shares.is_tight || shares.early.is_some();
+        leaves_early && !self.is_slow(slot) && self.exceptions.is_error_free()
+    }
+
+    fn heard(&mut self, party: Party, heard: &Heard) {
+        let Heard { from, vote, partial } = heard;
+        let (from, now) = (*from, self.now);
+        self.hears = true;
+        let path = if self.committee.shares.is_tight { Path::Tight } else { Path::Fast };
+        let partial = partial.filter(|partial| partial.path == path);
+        if let Some(slot) = partial.map(|partial| partial.slot).filter(|one| self.is_judged(*one)) {
+            self.account(slot).local.hears_partial(party, from, now);
+        }
+        let Some((vote, base)) = vote.as_ref().zip(self.base) else { return };
+        match vote {
+            LastVote::In(view) => {
+                let slot = view.slot.after(base);
+                if view.attempt == DECLARED && self.is_judged(slot) {
+                    self.account(slot).local.hears_vote(party, from, now);
+                }
+            }
+            LastVote::On(stage, steps) => {
+                let slot = stage.after(base);
+                if self.is_judged(slot) {
+                    let all = self.proposers();
+                    let local = &mut self.account(slot).local;
+                    if local.hears_part(party, from, last_on(steps)) >= all {
+                        local.hears_vote(party, from, now);
+                    }
+                }
+            }
+        }
+    }
+
+    fn valued(&mut self, party: Party, slot: Slot) {
+        let previous = self.valued.insert(party, self.now);
+        if !self.hears || !self.is_judged(slot) {
+            return;
+        }
+        let Committee { stakes, shares, quorum } = &self.committee;
+        let scales = Scales {
+            stakes,
+            weights: &shares.weights,
+            quorum: *quorum,
+            shares: shares.early.filter(|_| !shares.is_tight).unwrap_or(shares.late),
+            is_tight: shares.is_tight,
+            imperfections: self.exceptions.imperfections,
+        };
+        if let Some(account) = self.slots.get_mut(&slot) {
+            account.local.valued(party, &scales, previous, self.now);
+        }
+    }
+
+    /// How many parties propose on DISPEL.
+    fn proposers(&self) -> usize {
+        self.committee.stakes.iter().filter(|stake| **stake > 0).count()
     }
 
     fn voted(&mut self, party: Party, ballot: &Ballot) {
@@ -494,6 +473,7 @@ impl GlobalClock {
         account.span = Some((first, now));
         account.direct.add(stake, now);
         account.is_unbound |= !binds;
+        account.local.voted(party, binds, now);
         // Where the party knows that the slot is final, that was counted.
         let known = account.informed.contains(&party);
         let sharing = if is_tight { Some(&mut account.late) } else { account.early.as_mut() };
@@ -508,18 +488,10 @@ impl GlobalClock {
     /// Whether a party has cast its last vote on every proposer of a stage of DISPEL. It may lack others' votes to
     /// prefinalize the stage.
     fn has_cast_all(&mut self, party: Party, slot: Slot, steps: &[Step]) -> bool {
-        let proposers = self.committee.stakes.iter().filter(|stake| **stake > 0).count();
+        let proposers = self.proposers();
         let account = self.account(slot);
         let cast = account.proposers.entry(party).or_default();
-        for step in steps {
-            let Step::Auxiliary { round, bits } = step else { continue };
-            let bit = match round {
-                1 => true,
-                2 => false,
-                _ => continue,
-            };
-            cast.extend(bits.only(bit).map(Party::index));
-        }
+        cast.extend(last_on(steps));
         cast.len() >= proposers
     }
 
@@ -528,7 +500,11 @@ impl GlobalClock {
         // On the only path it has released when it prefinalized, unless partials of the slot leave on finality.
         let (weight, is_slow) = (self.committee.weight(party), self.is_slow(slot));
         let once = self.committee.shares.is_tight && !is_slow;
+        let is_judged = self.is_judged(slot);
         let account = self.account(slot);
+        if is_judged {
+            account.local.knows(party, binds, now);
+        }
         let has_prefinalized = account.prefinalized.contains(&party);
         if !account.informed.insert(party) || (once && has_prefinalized) {
             return;
@@ -546,6 +522,9 @@ impl GlobalClock {
     fn released(&mut self, party: Party, path: Path, slot: Slot) {
         let (weight, now) = (self.committee.weight(party), self.now);
         let account = self.account(slot);
+        if path != Path::Slow {
+            account.local.revealed(party, now);
+        }
         let sharing =
             if path == Path::Fast { account.early.as_mut() } else { Some(&mut account.late) };
         if let Some(sharing) = sharing.filter(|sharing| !sharing.senders.contains(&party)) {
@@ -610,7 +589,12 @@ impl GlobalClock {
             _ if self.committee.shares.is_tight => Path::Tight,
             _ => Path::Slow,
         };
-        Ok(Some(SlotTimes { slot, finalized: fixed, reconstructed: computable, path, premise }))
+        let waits = match account.local.close() {
+            Ok(waits) => waits,
+            Err(claim) => return fails(claim),
+        };
+        let (finalized, reconstructed) = (fixed, computable);
+        Ok(Some(SlotTimes { slot, finalized, reconstructed, path, premise, waits }))
     }
 
     fn premise(&self, slot: Slot, account: &Account) -> Premise {

@@ -18,6 +18,7 @@ use prefinal_sim::{Network, Note, Seat, Simulation, Stop};
 use super::committee::{Ground, Observation, Prices, Subject, ValidatorHost};
 use crate::failure::Failure;
 use crate::global::{Exceptions, GlobalClocks, SlotTimes};
+use crate::local::Imperfections;
 use crate::timeline::{Part, SlotTimeline, timelines};
 use crate::waits::{Wait, Waits};
 use prefinal_validator::setup::{Algorithm, FIRST};
@@ -218,7 +219,9 @@ impl<S: Priced> Experiment<S> {
     ) -> Result<Outcome, Failure> {
         let mut outcome = Outcome::default();
         // Everybody is honest, and nobody crashes.
-        let mut clocks = GlobalClocks::new(Exceptions::default());
+        let imperfections = Imperfections::new(self.prices, &self.network);
+        let exceptions = Exceptions { imperfections, ..Exceptions::default() };
+        let mut clocks = GlobalClocks::new(exceptions);
         self.watch(&mut simulation, &Goal::Together, |notes, _, host| {
             clocks.learn(&host.setups());
             for note in &notes {

@@ -19,6 +19,7 @@ use prefinal_weighted_rounding::Stake;
 use crate::costs::Costs;
 use crate::finality::{Ballot, FinalityVote};
 use crate::known::{CheckedVotes, IdealCertificates, IdealVotes, Sums};
+use crate::local::{Heard, HeardPartial, LastVote};
 
 /// The meaning of something that a party writes or sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,9 +84,9 @@ pub trait ReadableEngine: Engine {
         None
     }
 
-    /// Whether it is the vote that makes a value final once enough parties have cast it.
-    fn is_last_vote(_: &Self::Message) -> bool {
-        false
+    /// The vote that makes a value final once enough parties have cast it, if it is one.
+    fn last_vote(_: &Self::Message) -> Option<LastVote> {
+        None
     }
 
     /// The cost of signing a message.
@@ -101,6 +102,27 @@ pub trait ReadableEngine: Engine {
     /// The cost of a job.
     fn working(_: &Costs, _: &Self::Job) -> Duration {
         Duration::ZERO
+    }
+}
+
+/// What an engine's message brings, as far as local times depend on it.
+pub(crate) fn heard<S: Function, E: ReadableEngine>(
+    from: Party,
+    message: &E::Message,
+) -> Option<Heard> {
+    let partial = partial_in::<S, E>(message).and_then(|message| heard_partial(&message));
+    Heard::new(from, E::last_vote(message), partial)
+}
+
+/// The partial that a beacon's message is, if it is one.
+pub(crate) const fn heard_partial<S: Function>(
+    message: &::prefinal_beacon::Message<S>,
+) -> Option<HeardPartial> {
+    match message {
+        ::prefinal_beacon::Message::Partial { path, slot, value, .. } => {
+            Some(HeardPartial { path: *path, slot: *slot, value: *value })
+        }
+        _ => None,
     }
 }
 
@@ -201,8 +223,9 @@ impl ReadableEngine for Jolteon {
         Some((kind, Slot::new(round.get())))
     }
 
-    fn is_last_vote(message: &prefinal_jolteon::Message) -> bool {
-        matches!(message, prefinal_jolteon::Message::OrderVote(_))
+    fn last_vote(message: &prefinal_jolteon::Message) -> Option<LastVote> {
+        let prefinal_jolteon::Message::OrderVote(vote) = message else { return None };
+        Some(LastVote::In(View::new(Slot::new(vote.qc.round.get()), 0)))
     }
 
     fn signing(costs: &Costs, message: &prefinal_jolteon::Message) -> Duration {
@@ -271,9 +294,9 @@ impl ReadableEngine for Malachite {
         Some((kind, Slot::new(height.get())))
     }
 
-    fn is_last_vote(message: &prefinal_malachite::Message) -> bool {
-        matches!(message, prefinal_malachite::Message::Vote(vote)
-            if vote.message.kind == VoteType::Precommit && vote.message.value != NilOrVal::Nil)
+    fn last_vote(message: &prefinal_malachite::Message) -> Option<LastVote> {
+        let prefinal_malachite::Message::Vote(vote) = message else { return None };
+        cast_in(precommit(&vote.message)?)
     }
 
     fn signing(costs: &Costs, message: &prefinal_malachite::Message) -> Duration {
@@ -369,8 +392,9 @@ impl ReadableEngine for Trantor {
         })
     }
 
-    fn is_last_vote(message: &prefinal_trantor::Message) -> bool {
-        matches!(message, prefinal_trantor::Message::Commit(_))
+    fn last_vote(message: &prefinal_trantor::Message) -> Option<LastVote> {
+        let prefinal_trantor::Message::Commit(cast) = message else { return None };
+        cast_in(commit(cast.vote.view, cast.vote.value))
     }
 
     fn signing(costs: &Costs, message: &prefinal_trantor::Message) -> Duration {
@@ -437,9 +461,10 @@ impl ReadableEngine for Dispel {
         }
     }
 
-    fn is_last_vote(message: &prefinal_dispel::Message) -> bool {
-        let prefinal_dispel::Message::Votes { steps, .. } = message else { return false };
-        steps.iter().any(|step| matches!(step, prefinal_dispel::Step::Auxiliary { .. }))
+    fn last_vote(message: &prefinal_dispel::Message) -> Option<LastVote> {
+        let prefinal_dispel::Message::Votes { stage, steps } = message else { return None };
+        let is_last = |step: &_| matches!(step, prefinal_dispel::Step::Auxiliary { .. });
+        steps.iter().any(is_last).then(|| LastVote::On(*stage, steps.clone()))
     }
 
     fn signing(costs: &Costs, message: &prefinal_dispel::Message) -> Duration {
@@ -452,6 +477,12 @@ impl ReadableEngine for Dispel {
         let (Batch { batch, .. } | Answer { batch, .. }) = message else { return Duration::ZERO };
         costs.batch(batch.encoded_len())
     }
+}
+
+/// The view of a vote for a value of its own slot.
+fn cast_in(act: Act) -> Option<LastVote> {
+    let Act::Ballot(Ballot::Cast(cast)) = act else { return None };
+    cast.is_for_its_slot().then_some(LastVote::In(cast.view))
 }
 
 /// A commit; a height that is skipped gets no value.

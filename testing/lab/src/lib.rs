@@ -11,6 +11,7 @@
 //! | [`campaign`]   | thousands of executions under attack, on every engine                     |
 //! | [`check`], `view` | what must hold of whole validators; `finality`: what is final          |
 //! | [`global`]     | when anybody could know that a slot is final, and when anybody could compute its value |
+//! | [`local`]      | whether a party has a value as soon as it knows that the slot is final, and why not |
 //! | [`transcripts`] | key generation by transcripts: one aggregate on the chain, beside every dealing on it |
 //! | [`thresholds`] | Theorem 6.1: tight thresholds against ramps, and what total weight buys   |
 //! | [`observe`]    | a run event by event, for analysis in other programs; [`faults`]: what goes wrong in it |
@@ -46,6 +47,7 @@ pub mod latency;
 pub mod legible;
 pub mod lives;
 pub mod load;
+pub mod local;
 pub mod machine;
 mod memo;
 pub mod methods;

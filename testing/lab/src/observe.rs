@@ -31,6 +31,7 @@ use crate::faults::Fault;
 use crate::finality::Ballot;
 use crate::global::{Exceptions, GlobalClocks, SlotTimes};
 use crate::legible::Act;
+use crate::local::Imperfections;
 use crate::machine::MessageOf;
 use crate::place::{place, place_on};
 use crate::seating::Seating;
@@ -197,8 +198,8 @@ impl Order {
         self.faults.iter().filter_map(Fault::twin).collect()
     }
 
-    fn exceptions(&self) -> Exceptions {
-        let mut exceptions = Exceptions::default();
+    fn exceptions(&self, imperfections: Imperfections) -> Exceptions {
+        let mut exceptions = Exceptions { imperfections, ..Exceptions::default() };
         self.faults.iter().for_each(|fault| fault.add_to(&mut exceptions));
         exceptions
     }
@@ -246,7 +247,8 @@ where
             }
         }));
     }
-    let exceptions = order.exceptions();
+    let imperfections = Imperfections::new(experiment.prices, &experiment.network);
+    let exceptions = order.exceptions(imperfections);
     let mut clocks = GlobalClocks::new(exceptions.clone());
     experiment.watch(&mut simulation, &goal, |notes, revealed, host| {
         clocks.learn(&host.setups());

@@ -39,6 +39,11 @@ pub enum Prices {
 impl Prices {
     /// Nothing takes time: shows the network alone.
     pub const FREE: Self = Self::Flat(Duration::ZERO);
+
+    /// Whether anything takes time.
+    pub(crate) fn take_time(&self) -> bool {
+        !matches!(self, Self::Flat(Duration::ZERO))
+    }
 }
 
 /// Prices for one committee.

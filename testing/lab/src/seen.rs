@@ -10,6 +10,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
 
 use crate::legible::Act;
+use crate::local::Heard;
 use prefinal_validator::scheme::{AdmittedKeys, PerPath};
 use prefinal_validator::{Event, HaltError};
 
@@ -45,6 +46,8 @@ pub enum Observation<S: Priced> {
     Released(EpochId, Path, Slot),
     /// An output has left, to any recipient.
     OutputSent(EpochId, Slot),
+    /// A vote or a partial has arrived.
+    Heard(EpochId, Heard),
 }
 
 impl<S: Priced> Observation<S> {

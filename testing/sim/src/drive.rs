@@ -155,7 +155,10 @@ impl<H: Host> Simulation<H> {
         let mut cost: u64 = 0;
         for message in &envelope.messages {
             self.counters.delivered += 1;
-            self.host.arrives(instant(self.now), to, envelope.from, message);
+            let now = instant(self.now);
+            let event = self.host.arrives(now, to, envelope.from, message);
+            let note = event.map(|event| Note { at: now, left: now, seat: to, event });
+            self.notes.extend(note);
             cost = cost.saturating_add(nanos(self.host.decoding_cost(to, message)));
         }
         let inputs = envelope.messages.iter();

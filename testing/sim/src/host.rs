@@ -79,8 +79,16 @@ pub trait Host {
     }
 
     /// Called when a message arrives at a seat that is up, before [`received`](Self::received). For
-    /// hosts that measure links.
-    fn arrives(&mut self, _now: Instant, _at: Seat, _from: Seat, _message: &Self::Message) {}
+    /// hosts that measure links, and for checkers that must know what a seat has received: the event is noted.
+    fn arrives(
+        &mut self,
+        _now: Instant,
+        _at: Seat,
+        _from: Seat,
+        _message: &Self::Message,
+    ) -> Option<Self::Event> {
+        None
+    }
 
     /// The length of a message on the wire, in bytes: encoded, with what frames and encryption add. It is asked
     /// for once for all recipients, and only where links have limits. By default messages take no room.

@@ -216,6 +216,14 @@ impl Network {
         Some(&self.limits).filter(|limits| !limits.are_none())
     }
 
+    /// Whether all that one step sends to a seat arrives there at one instant, if it arrives: links have no limits, and
+    /// nothing is lost, so that nothing is sent again alone.
+    #[must_use]
+    pub fn keeps_together(&self) -> bool {
+        let cuts = |partition: &Partition| partition.blocked == PartitionEffect::Dropped;
+        self.limits().is_none() && self.losses.is_empty() && !self.partitions.iter().any(cuts)
+    }
+
     /// Whether order is kept on each link.
     pub(crate) const fn is_in_order(&self) -> bool {
         self.arrivals.is_some()

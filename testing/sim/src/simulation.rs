@@ -247,6 +247,12 @@ impl<H: Host> Simulation<H> {
         })
     }
 
+    /// The links between the seats.
+    #[must_use]
+    pub const fn network(&self) -> &Network {
+        &self.network
+    }
+
     /// Gives a machine an input from outside that arrives at `at`, or now if `at` is past.
     ///
     /// # Errors

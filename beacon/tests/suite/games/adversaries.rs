@@ -6,26 +6,24 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::{ChainId, Context, EpochId};
 
 use super::challenger::{
-    Challenger, Claim, Corruption, Illegal, Message, Partials, Sharings, Terms,
+    Beacons, Challenger, Claim, Corruption, Illegal, Message, Part, Partials, Sharings, TARGET,
+    Terms,
 };
-use crate::fixture::CONTEXT;
 
 type Found<D> = Result<Claim<<D as Sharings>::Scheme>, Illegal>;
-
-/// The message on which an output is forged.
-pub(super) const TARGET: Message = Message { context: CONTEXT, slot: Slot::new(7), number: 1 };
 
 /// The slot behind it.
 const NEXT: Message = Message { slot: Slot::new(8), ..TARGET };
 
-/// Messages that differ from the target in one thing each: chain, epoch, slot, value.
-pub(super) fn neighbours() -> [Message; 4] {
+/// Messages that differ from the target in one part each.
+pub(super) fn neighbours() -> [(Part, Message); 4] {
     let context = |chain, epoch| Context { chain, epoch };
+    let Context { chain, epoch } = TARGET.context;
     [
-        Message { context: context(ChainId::new([8; 32]), CONTEXT.epoch), ..TARGET },
-        Message { context: context(CONTEXT.chain, EpochId::new(2)), ..TARGET },
-        NEXT,
-        Message { number: 2, ..TARGET },
+        (Part::Chain, Message { context: context(ChainId::new([8; 32]), epoch), ..TARGET }),
+        (Part::Epoch, Message { context: context(chain, EpochId::new(2)), ..TARGET }),
+        (Part::Slot, NEXT),
+        (Part::Value, Message { number: 2, ..TARGET }),
     ]
 }
 
@@ -104,6 +102,19 @@ fn combined<D: Sharings>(
     D::Scheme::combine(&game.committee(path), &game.input(message), partials).ok()
 }
 
+/// The claim to have the target's output; where everybody knows it, to have what shows it.
+fn claimed<D: Sharings>(
+    path: Path,
+    found: Option<prefinal_beacon::ProvenOutput<D::Scheme>>,
+) -> Claim<D::Scheme> {
+    let Some(found) = found else { return Claim::Nothing };
+    if D::PREDICTABLE {
+        let shown = D::Scheme::show(&found.output, &found.proof);
+        return Claim::Shown { path, message: TARGET, shown };
+    }
+    Claim::Output { message: TARGET, output: found.output }
+}
+
 /// Everything of others that it may have on the target, after it has seen everybody's partials on another
 /// message. Wins where fewer shares suffice than the scheme promises.
 #[derive(Clone, Copy, Debug)]
@@ -130,12 +141,7 @@ impl<D: Sharings> Adversary<D> for Combiner {
     }
 
     fn play(&self, game: &mut Challenger<D>) -> Found<D> {
-        let Some(found) = self.output(game)? else { return Ok(Claim::Nothing) };
-        if D::PREDICTABLE {
-            let shown = D::Scheme::show(&found.output, &found.proof);
-            return Ok(Claim::Shown { path: self.0, message: TARGET, shown });
-        }
-        Ok(Claim::Output { message: TARGET, output: found.output })
+        Ok(claimed::<D>(self.0, self.output(game)?))
     }
 }
 
@@ -266,5 +272,28 @@ impl<D: Sharings> Adversary<D> for Poisoner {
             }
         }
         Ok(Claim::Nothing)
+    }
+}
+
+/// Proposes a value to all, has as many prefinalize it as leave it open, and combines what it gets. Wins where
+/// partials leave on the proposal.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rusher(pub(super) Path);
+
+impl<D: Beacons> Adversary<D> for Rusher {
+    fn corrupt(&self, terms: &Terms, sharings: &D) -> Corruption {
+        set_up(self.0, terms, sharings)
+    }
+
+    fn play(&self, game: &mut Challenger<D>) -> Found<D> {
+        let all = holders::<D>(&game.committee(self.0));
+        let (corrupt, honest): (BTreeSet<Party>, BTreeSet<Party>) =
+            all.into_iter().partition(|party| game.secret(self.0, *party).is_ok());
+        let mut partials = gather(game, self.0, &corrupt, &TARGET)?;
+        for party in honest {
+            let said = game.propose(party, &TARGET)?.into_iter();
+            partials.extend(said.filter(|(path, _)| *path == self.0).map(|(_, own)| (party, own)));
+        }
+        Ok(claimed::<D>(self.0, combined(game, self.0, &TARGET, &partials)))
     }
 }

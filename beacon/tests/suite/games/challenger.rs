@@ -6,7 +6,8 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::Context;
 
 type Of<D> = <D as Sharings>::Scheme;
-pub(super) type Partials<D> = BTreeMap<Party, <Of<D> as Function>::Partial>;
+pub(super) type PartialOf<D> = <Of<D> as Function>::Partial;
+pub(super) type Partials<D> = BTreeMap<Party, PartialOf<D>>;
 
 /// What the function is evaluated on: the paper's `m`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,10 @@ pub(super) struct Message {
     /// Tells values and contents of one slot apart.
     pub(super) number: u8,
 }
+
+/// The message on which an output is forged.
+pub(super) const TARGET: Message =
+    Message { context: crate::fixture::CONTEXT, slot: Slot::new(7), number: 1 };
 
 /// One secret of a scheme, shared on each of its paths.
 pub(super) trait Sharings {
@@ -31,16 +36,41 @@ pub(super) trait Sharings {
     fn eval(&self, message: &Message) -> <Self::Scheme as Function>::Output;
 }
 
+/// A part of a message, without which two messages are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Chain,
+    Epoch,
+    Slot,
+    Value,
+}
+
+/// When a party gives out the partial that leaves early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Release {
+    /// As the release contract has it: when it prefinalizes.
+    Contract,
+    /// On every proposal, as if it had voted for it.
+    Proposal,
+}
+
+/// Parties that run beacons, which say by themselves what leaves when.
+pub(super) trait Beacons: Sharings {
+    /// The partials that a party's beacon sends when the party prefinalizes this message.
+    fn prefinalize(&self, party: Party, message: &Message) -> Vec<(Path, PartialOf<Self>)>;
+}
+
 /// Against what an adversary plays; everything but [`REAL`] is broken on purpose.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// Chain and epoch are in the input.
-    pub(super) bound: bool,
+    /// This is left out of the input: all messages that differ in nothing else have one.
+    pub(super) without: Option<Part>,
     /// Partials and shown outputs are verified.
     pub(super) verified: bool,
+    pub(super) release: Release,
 }
 
-pub(super) const REAL: Rules = Rules { bound: true, verified: true };
+pub(super) const REAL: Rules = Rules { without: None, verified: true, release: Release::Contract };
 
 /// What is agreed on before the game: who counts how much, and what an adversary may have of it.
 #[derive(Clone, Debug)]
@@ -154,14 +184,22 @@ impl<'d, D: Sharings> Challenger<'d, D> {
         self.sharings.committee(path)
     }
 
-    /// What is evaluated for a message. Where chain and epoch are left out, all chains have one input.
+    /// What is evaluated for a message.
     pub(super) fn input(&self, message: &Message) -> <Of<D> as Function>::Input {
-        self.sharings.input(&self.unbound(message))
+        self.sharings.input(&self.reduced(message))
     }
 
-    fn unbound(&self, message: &Message) -> Message {
-        let context = if self.rules.bound { message.context } else { crate::fixture::CONTEXT };
-        Message { context, ..*message }
+    /// The message, where the part that is left out is always the same.
+    fn reduced(&self, message: &Message) -> Message {
+        let Context { chain, epoch } = TARGET.context;
+        let context = message.context;
+        match self.rules.without {
+            None => *message,
+            Some(Part::Chain) => Message { context: Context { chain, ..context }, ..*message },
+            Some(Part::Epoch) => Message { context: Context { epoch, ..context }, ..*message },
+            Some(Part::Slot) => Message { slot: TARGET.slot, ..*message },
+            Some(Part::Value) => Message { number: TARGET.number, ..*message },
+        }
     }
 
     /// The secret of a corrupt party.
@@ -221,7 +259,7 @@ impl<'d, D: Sharings> Challenger<'d, D> {
                     return Err(Illegal::Unusable);
                 }
                 let found = Of::<D>::combine(&committee, &self.input(&message), &partials);
-                let right = self.sharings.eval(&self.unbound(&message));
+                let right = self.sharings.eval(&self.reduced(&message));
                 Ok(found.map(|found| found.output) != Ok(right))
             }
             Claim::Nothing => Ok(false),
@@ -250,7 +288,7 @@ impl<'d, D: Sharings> Challenger<'d, D> {
         match claim {
             Claim::Output { .. } if D::PREDICTABLE => Err(Illegal::Predictable),
             Claim::Output { output, .. } => {
-                Ok(output == self.sharings.eval(&self.unbound(&message)))
+                Ok(output == self.sharings.eval(&self.reduced(&message)))
             }
             Claim::Shown { path, shown, .. } => {
                 let (committee, input) = (self.committee(path), self.input(&message));
@@ -259,5 +297,22 @@ impl<'d, D: Sharings> Challenger<'d, D> {
             }
             _ => Ok(false),
         }
+    }
+}
+
+impl<D: Beacons> Challenger<'_, D> {
+    /// Proposes the message to an honest party, and returns what the party sends. Those that are named for a path
+    /// prefinalize it; they and the corrupt are too few to make it final.
+    pub(super) fn propose(
+        &self,
+        party: Party,
+        message: &Message,
+    ) -> Result<Vec<(Path, PartialOf<D>)>, Illegal> {
+        if self.corruption.corrupt.contains(&party) {
+            return Err(Illegal::Corrupt(party));
+        }
+        let votes = self.corruption.queried.values().any(|named| named.contains(&party));
+        let speaks = votes || self.rules.release == Release::Proposal;
+        Ok(if speaks { self.sharings.prefinalize(party, message) } else { Vec::new() })
     }
 }

@@ -2,8 +2,8 @@
 use std::collections::BTreeMap;
 
 use prefinal_beacon::{
-    Batch, BatchCommittee, Binding, Content, ContentInput, Contents, Decryption, Function,
-    MultiSig, Path, Plaintexts, Scheme, StateRoot, StateSig, StateStatement, Value,
+    Batch, BatchCommittee, Beacon, Binding, Config, Content, ContentInput, Contents, Decryption,
+    Function, MultiSig, Path, Plaintexts, Scheme, StateRoot, StateSig, StateStatement, Value,
 };
 use prefinal_crypto_core::access::{Access, Party, Threshold};
 use prefinal_crypto_core::bls::{MinSig, min_sig};
@@ -14,7 +14,7 @@ use prefinal_crypto_core::wire::Object;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
-use super::challenger::{Message, Sharings};
+use super::challenger::{Beacons, Message, PartialOf, Sharings};
 use crate::decryption::Holders;
 use crate::fixture::*;
 
@@ -70,6 +70,45 @@ impl<S: Instance> Sharings for Plain<S> {
         let input = self.input(message);
         let partials = BTreeMap::from([(A, S::evaluate(&secret, &input).unwrap())]);
         S::combine(&committee, &input, &partials).unwrap().output
+    }
+}
+
+/// One that runs this algorithm.
+pub(super) struct Running<S: Instance>(pub(super) Plain<S>, pub(super) Profile);
+
+impl<S: Instance> Sharings for Running<S> {
+    type Scheme = S;
+    const PREDICTABLE: bool = Plain::<S>::PREDICTABLE;
+
+    fn committee(&self, path: Path) -> S::Committee {
+        self.0.committee(path)
+    }
+
+    fn secret(&self, path: Path, party: Party) -> Option<S::Secret> {
+        self.0.secret(path, party)
+    }
+
+    fn input(&self, message: &Message) -> S::Input {
+        self.0.input(message)
+    }
+
+    fn eval(&self, message: &Message) -> S::Output {
+        self.0.eval(message)
+    }
+}
+
+impl<S: Instance> Beacons for Running<S> {
+    fn prefinalize(&self, party: Party, message: &Message) -> Vec<(Path, PartialOf<Self>)> {
+        // The slots before it are another beacon's.
+        let config = self.0.world.config(party, &self.1);
+        let mut beacon = Beacon::new(Config { first: message.slot, ..config }, &[]).unwrap();
+        let value = Value::new([message.number; 32]);
+        let outputs = step(&mut beacon, ms(0), prefinalized(message.slot.get(), 0, value));
+        let partials = sent(&outputs).into_iter().filter_map(|message| match message {
+            prefinal_beacon::Message::Partial { path, partial, .. } => Some((path, partial)),
+            _ => None,
+        });
+        partials.collect()
     }
 }
 

@@ -79,7 +79,11 @@ class Simulation:
     columns: dict[str, list[Any]] = field(repr=False)
     #: Of each slot, by column: when it was final (``final_us``, the paper's global finalization) and when anybody
     #: could compute its value (``computable_us``, global reconstruction), known or not; by which ``path``; and the
-    #: ``premise``: a theorem makes the two equal if it is ``tight`` or ``synchronous``.
+    #: ``premise``: a theorem makes the two equal if it is ``tight`` or ``synchronous``. Then how many parties had the
+    #: value ``at_once`` when they knew the slot to be final, and how many waited for which reason: a value before was
+    #: missing (``in_order``), work (``computing``), they knew by ``other_votes`` than those that carry partials, or
+    #: ``by_proposer`` on DISPEL, the voters hold too few shares (``ramp``), a voter was ``unbound``, a ``link`` lost or
+    #: delayed a partial. All are zero on the slow path, and where a party is faulty or crashes.
     global_times: dict[str, list[Any]] = field(default_factory=dict, repr=False)
     engine: str = "jolteon"
 

@@ -36,6 +36,7 @@ use crate::check::{Summary, TotalOrder, Violation, check_accusations};
 use crate::finality::Finality;
 use crate::global::{Exceptions, Sign};
 use crate::legible::Act;
+use crate::local::Imperfections;
 
 /// How soon a contradiction must have come out.
 const CONVICTION: Duration = Duration::from_secs(1);
@@ -213,7 +214,9 @@ impl<S: Forge> Account<'_, S> {
         let finals: BTreeMap<Slot, Value> = finals.collect();
         let is_bound = self.terms.binding == Binding::Value;
         let is_final = |slot: Slot, value: Value| finals.get(&slot) == Some(&value);
-        let exceptions = Exceptions { faulty: self.faulty.clone(), crashed: self.crashed.clone() };
+        let (faulty, crashed) = (self.faulty.clone(), self.crashed.clone());
+        let imperfections = Imperfections { work_takes_time: true, links_split: true };
+        let exceptions = Exceptions { faulty, crashed, imperfections };
         let mut clock = self.hand.clock(self.stakes.clone(), exceptions);
         if self.terms.declared.is_none() {
             clock.stay_slow();
@@ -233,6 +236,9 @@ impl<S: Forge> Account<'_, S> {
                 Observation::Finalized(slot, value) if !is_bound || value.is_some() => {
                     Sign::Finalized(*slot)
                 }
+                Observation::Revealed(reveal) => Sign::Valued(reveal.slot),
+                // A value in the input is that of the slot: who is honest asks for no other one.
+                Observation::Heard(heard) => Sign::Heard(heard),
                 _ => continue,
             };
             clock.take((self.parties)(note.seat), sign, note.left);

@@ -26,8 +26,9 @@ use super::permissive::{self, FIRST, Permissive, World};
 use super::vice::Mail;
 use crate::finality::Ballot;
 use crate::known::CheckedPartials;
-use crate::legible::{Act, ReadableEngine, partial_in};
+use crate::legible::{Act, ReadableEngine, heard, heard_partial, partial_in};
 use crate::lives::Lives;
+use crate::local::Heard;
 use crate::seating::Seating;
 use prefinal_engine::{Engine, PastVotes};
 
@@ -50,6 +51,8 @@ pub(super) enum Observation<S: Scheme> {
     Started,
     /// A peer has shown this party a contradiction about a slot.
     Exposed(Party, Slot),
+    /// A vote or a partial has arrived.
+    Heard(Heard),
 }
 
 impl ReadableEngine for Permissive {
@@ -190,10 +193,22 @@ impl<E: ReadableEngine, S: Forge> Host for Arena<E, S> {
         Some(Input::Start)
     }
 
-    fn arrives(&mut self, _: Instant, at: Seat, from: Seat, post: &Self::Message) {
-        if let Post::Engine(message) = &**post {
-            (self.ear)(self.seating.party(at), self.seating.party(from), message);
-        }
+    fn arrives(
+        &mut self,
+        _: Instant,
+        at: Seat,
+        from: Seat,
+        post: &Self::Message,
+    ) -> Option<Observation<S>> {
+        let (at, from) = (self.seating.party(at), self.seating.party(from));
+        let heard = match &**post {
+            Post::Engine(message) => {
+                (self.ear)(at, from, message);
+                heard::<S, E>(from, message)
+            }
+            Post::Beacon(message) => Heard::new(from, None, heard_partial(message)),
+        };
+        heard.map(Observation::Heard)
     }
 
     fn received(&mut self, _: Seat, from: Seat, post: &Self::Message) -> Input<E, S> {

@@ -1,6 +1,7 @@
 //! Whole validators on Jolteon or Trantor, with real keys. Key generation ran before, and an execution
 //! continues from its disks.
 
+use crate::local::Imperfections;
 use crate::priced::Priced;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -142,6 +143,7 @@ where
             parties: &|seat| host.party(seat),
             faulty: stage.faulty(),
             crashed: &crashed,
+            imperfections: Imperfections::new(host.prices(), stage.simulation.network()),
             before: &board.before,
             notes: stage.simulation.notes(),
         };

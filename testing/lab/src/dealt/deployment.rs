@@ -254,7 +254,7 @@ impl Log {
 
     fn take(&mut self, party: Party, fact: &Fact, at: Instant) -> Result<(), Failure> {
         match fact {
-            Fact::Act(_) | Fact::Released(..) | Fact::Ordered(..) => {}
+            Fact::Act(_) | Fact::Released(..) | Fact::Ordered(..) | Fact::Heard(_) => {}
             Fact::Finalized(slot) => {
                 self.open.insert((party, *slot), at);
                 if !self.first_final.contains_key(slot) {

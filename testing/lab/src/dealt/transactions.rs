@@ -211,7 +211,7 @@ impl Account {
                 }
             }
             Fact::Wrong(what) => return Err(Failure::Disagreement(format!("{party}: {what}"))),
-            Fact::Act(_) | Fact::Released(..) | Fact::Finalized(_) => {}
+            Fact::Act(_) | Fact::Released(..) | Fact::Finalized(_) | Fact::Heard(_) => {}
         }
         Ok(())
     }

@@ -167,7 +167,7 @@ fn wait_in_delays<S: Priced, E: Subject>(
         let rule =
             rule::delay_when(DELAY, |_, letter: &Letter<Arc<MessageOf<S, E>>>| {
                 match &*letter.message {
-                    Message::Engine(_, message) => E::is_last_vote(message),
+                    Message::Engine(_, message) => E::last_vote(message).is_some(),
                     Message::Beacon(..) => true,
                     Message::Beside(_) | Message::Ask { .. } | Message::Final { .. } => false,
                 }

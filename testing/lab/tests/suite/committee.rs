@@ -5,6 +5,7 @@
 //! is computed once for all tests; what differs from seed to seed is where the parties sit and every
 //! delay. What must hold of every run is in `prefinal_lab::check`.
 
+use prefinal_lab::local::Imperfections;
 use prefinal_lab::priced::Priced;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -252,6 +253,10 @@ impl<S: Priced> Run<S> {
             parties: &party,
             faulty: &faulty,
             crashed: &crashed,
+            imperfections: Imperfections::new(
+                self.simulation.host().prices(),
+                self.simulation.network(),
+            ),
             before: &[],
             notes,
         };

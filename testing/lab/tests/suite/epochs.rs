@@ -8,6 +8,7 @@
 //! | a party that was cut off at the boundary is told what is final           | a partition across it         |
 //! | who deals the key on falsely is left out                                 | dealings with a changed byte  |
 //! | a committee that is over has no say                                      | its partials, for later slots |
+use prefinal_lab::local::Imperfections;
 use prefinal_lab::priced::Priced;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -164,6 +165,7 @@ impl<S: Lab, E: Subject> Run<S, E> {
             parties: &|seat| Party::new(seat.get()),
             faulty: &self.faulty,
             crashed: &crashed,
+            imperfections: Imperfections::new(host.prices(), self.simulation.network()),
             before: &[],
             notes: self.simulation.notes(),
         };

@@ -27,6 +27,7 @@ use crate::check::{Summary, Violation, check_accusations};
 use crate::finality::Finality;
 use crate::global::{Exceptions, Sign};
 use crate::legible::Act;
+use crate::local::Imperfections;
 
 /// What an execution is judged by.
 pub(super) struct Account<'a> {
@@ -117,7 +118,9 @@ impl Account<'_> {
     }
 
     fn check_times(&self) -> Result<(), Violation> {
-        let exceptions = Exceptions { faulty: self.faulty.clone(), crashed: self.crashed.clone() };
+        let (faulty, crashed) = (self.faulty.clone(), self.crashed.clone());
+        let imperfections = Imperfections { work_takes_time: true, links_split: true };
+        let exceptions = Exceptions { faulty, crashed, imperfections };
         let mut clock = self.hand.clock(self.stakes.clone(), exceptions);
         for note in self.notes {
             let sign = match &note.event {

@@ -198,10 +198,17 @@ impl Host for ReplicaHost {
         Some(ReplicaInput::Start)
     }
 
-    fn arrives(&mut self, _: Instant, at: Seat, from: Seat, message: &Self::Message) {
+    fn arrives(
+        &mut self,
+        _: Instant,
+        at: Seat,
+        from: Seat,
+        message: &Self::Message,
+    ) -> Option<Self::Event> {
         if let Some(told) = message.engine() {
             self.conspiracy.hear(self.seating.party(at), self.seating.party(from), told);
         }
+        None
     }
 
     fn received(&mut self, _: Seat, from: Seat, message: &Self::Message) -> ReplicaInput {
