@@ -12,7 +12,7 @@ use crate::config::{Config, Idleness};
 use crate::message::Message;
 use crate::pool::{Ordered, Pool, SubmitError};
 use crate::quorum::{ConfigError, Replicas};
-use crate::receive::{Answered, Served, Told};
+use crate::receive::{Answered, MAX_VOTES_EACH, Served, Told};
 use crate::records::Record;
 use crate::stage::Stage;
 
@@ -346,8 +346,9 @@ impl Dispel {
     /// Says again what this party said in a stage. Who lacks its batch asks for it then.
     pub(crate) fn repeat(&mut self, stage: Slot, to: Recipient<Party>) {
         let steps = self.stages.get(&stage).map(Stage::all_said).unwrap_or_default();
-        if !steps.is_empty() {
-            self.send(to, Message::Votes { stage, steps });
+        // Of many rounds it is more than a peer takes in one message.
+        for steps in steps.chunks(MAX_VOTES_EACH) {
+            self.send(to, Message::Votes { stage, steps: steps.to_vec() });
         }
     }
 

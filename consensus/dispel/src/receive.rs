@@ -6,8 +6,8 @@ use crate::engine::{Dispel, Fault, LINGER};
 use crate::message::{Message, Step};
 use crate::records::Record;
 
-/// Votes on one proposer in one message: more are in no step that an honest party takes.
-const MAX_VOTES_EACH: usize = 64;
+/// Votes on one proposer in one message. An honest party that has more to say says it in several.
+pub(crate) const MAX_VOTES_EACH: usize = 64;
 /// Full batches that a peer is given within a timeout, and how many small ones count as a full one at most.
 const MAX_SERVED: usize = 64;
 const SMALL: usize = 16;
@@ -186,9 +186,8 @@ impl Dispel {
         // nothing: it does not know that it has to speak in further rounds. So all hear what was said.
         let is_over = next < self.next;
         let open = self.stages.get_mut(&next).filter(|_| is_over);
-        let steps = open.and_then(|open| open.repeats(now, pause).then(|| open.all_said()));
-        if let Some(steps) = steps.filter(|steps| !steps.is_empty()) {
-            self.send(Recipient::All, Message::Votes { stage: next, steps });
+        if open.is_some_and(|open| open.repeats(now, pause)) {
+            self.repeat(next, Recipient::All);
         }
     }
 

@@ -93,3 +93,25 @@ fn a_batch_that_is_not_decided_is_taken_from_its_proposer_alone() {
         matches!(net.records[&party(0)][0], Record::Stored { proposer, .. } if proposer == party(1))
     );
 }
+
+/// Where a faulty party makes up a quorum because an honest one is away, rounds go on as fast as the links.
+#[test]
+fn what_was_said_in_many_rounds_is_said_again_in_messages_that_peers_take() {
+    let votes = (1..=40).flat_map(|round| {
+        let estimate = BitVote::Estimate { round, bit: true, own: true };
+        let auxiliary = BitVote::Auxiliary { round, bits: Bits::only(round % 2 == 0) };
+        [estimate, auxiliary].map(|vote| (party(2), Vote::Bit(vote)))
+    });
+    let said = Record::Said { stage: slot(1), steps: Step::group(votes) };
+    let mut net = Net::new(&[0]);
+    net.engines.insert(party(1), Dispel::new(config(1), vec![said]).unwrap());
+    net.give(1, Input::Start);
+    net.run();
+    let said = net.sent.iter().filter(|(from, ..)| *from == party(1));
+    let said = said.filter_map(|(.., message)| match message {
+        Message::Votes { steps, .. } => Some(steps.len()),
+        _ => None,
+    });
+    assert!(said.sum::<usize>() >= 80);
+    assert_eq!(net.faults, []);
+}

@@ -140,7 +140,7 @@ fn what_leaves_parties_behind_is_found() {
         (Mistake::CountsOneAsAll(VoteKind::Echo), 3, "liveness: "),
         (Mistake::CountsOneAsAll(VoteKind::Ready), 11, "liveness: "),
         (Mistake::CountsOneAsAll(VoteKind::Estimate), 1, "liveness: "),
-        (Mistake::BelievesOne, 10, "liveness: "),
+        (Mistake::BelievesOne, 10, "disagreement on Slot(2)"),
         (Mistake::AnswersNoRequest, 3, "liveness: "),
         (Mistake::AnswersNoStatus, 3, "liveness: "),
     ]);
