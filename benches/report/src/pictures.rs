@@ -204,7 +204,8 @@ fn stake(experiment: &Experiment) -> Lines<'static> {
             let stake = needs.iter().find(|one| one.0 == case)?.1;
             Some((stake, wait))
         };
-        let mut points: Vec<(f64, f64)> = experiment.column(quantity).filter(own).filter_map(point).collect();
+        let mut points: Vec<(f64, f64)> =
+            experiment.column(quantity).filter(own).filter_map(point).collect();
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
         Line { name: name.to_owned(), points }
     };
