@@ -158,9 +158,9 @@ pub(crate) struct Exceptions {
 }
 
 impl Exceptions {
-    /// Whether all parties are as the paper's honest ones.
+    /// Whether all parties are as the paper's honest ones, and all links carry what they are given.
     fn is_error_free(&self) -> bool {
-        self.faulty.is_empty() && self.crashed.is_empty()
+        self.faulty.is_empty() && self.crashed.is_empty() && !self.imperfections.cuts
     }
 }
 
@@ -199,16 +199,22 @@ impl GlobalClocks {
                 (self.epoch_of(reveal.slot), Sign::Valued(reveal.slot))
             }
             Observation::Heard(epoch, heard) => (*epoch, Sign::Heard(heard)),
+            Observation::Skipped(_) => return self.has_come_to(party, at),
             _ => return,
         };
         if let Some(clock) = self.epochs.get_mut(&epoch) {
             clock.take(party, sign, at);
         }
         if matches!(sign, Sign::Valued(_)) {
-            // The first values of an epoch may wait for the last ones before it.
-            for clock in self.epochs.values_mut() {
-                clock.valued.insert(party, at);
-            }
+            self.has_come_to(party, at);
+        }
+    }
+
+    /// Values come in order: those behind may have waited until now. So may the first values of an epoch, for the last
+    /// ones before it.
+    fn has_come_to(&mut self, party: Party, at: Instant) {
+        for clock in self.epochs.values_mut() {
+            clock.valued.insert(party, at);
         }
     }
 
@@ -473,9 +479,9 @@ impl GlobalClock {
         account.span = Some((first, now));
         account.direct.add(stake, now);
         account.is_unbound |= !binds;
-        account.local.voted(party, binds, now);
         // Where the party knows that the slot is final, that was counted.
         let known = account.informed.contains(&party);
+        account.local.voted(party, binds && !known, now);
         let sharing = if is_tight { Some(&mut account.late) } else { account.early.as_mut() };
         if let Some(sharing) = sharing.filter(|_| may && !known) {
             sharing.may.add(weight, now);

@@ -2,7 +2,8 @@
 //!
 //! Theorems 5.3 and 6.4 of *The Latency Price of Threshold Cryptosystem in Blockchains*: nobody waits. Both proofs take a
 //! party that knows a slot to be final by the votes that carry partials, for then enough partials are there too. So for
-//! each slot and party this is asked, of a run in which nobody is faulty and nobody crashes:
+//! each slot and party this is asked, of a run in which nobody is faulty, nobody crashes and no link is cut. (Who was cut off
+//! for long may have no room for a partial that others have, or not know its sender's key.)
 //!
 //! > Whose votes for the slot, such that partials leave with them, had the party received when it knew that the slot is
 //! > final? If they are a quorum and hold enough shares, then enough partials must have arrived by then, and the value is
@@ -20,13 +21,14 @@
 //! | `by-proposer` | the same on DISPEL, or a partial left behind its party's vote on the last proposer: it had not prefinalized the stage yet |
 //! | `ramp`        | they are a quorum, and hold fewer shares than the fast path takes                         |
 //! | `unbound`     | one of them need not reveal: it had no keys, or could not know whether the slot is in its epoch |
-//! | `link`        | a partial left with its vote or before, over links that lose messages or have limits; on DISPEL over any, for there a vote may leave in a later step |
+//! | `link`        | a partial left with its vote or before, over links with limits; on DISPEL over any, for there a vote may leave in a later step |
 //!
 //! With tight thresholds a quorum holds enough, which is Theorem 5.3. With a ramp all votes arrive at one instant in an
 //! optimistic execution, and all hold enough, which is Theorem 6.4. What fits no reason fails the run.
 //!
 //! The engine that does all that Definition 5 allows has no votes on the wire, so nothing is asked of it; nor of slots
-//! whose partials leave on finality.
+//! whose partials leave on finality. Of DISPEL less is found than of others: where partials are missing there is always one
+//! of its two reasons, so a partial that is kept from one party is not found, only one that arrived and is not used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -44,16 +46,26 @@ use crate::prices::Prices;
 pub struct Imperfections {
     /// Whether work takes time.
     pub work_takes_time: bool,
-    /// Whether messages that leave together may arrive at several times, or one of them alone.
+    /// Whether messages that leave together may arrive at several times.
     pub links_split: bool,
+    /// Whether messages may be lost or held back: nothing is asked then.
+    pub cuts: bool,
 }
 
 impl Imperfections {
     /// Those of a run at these prices, over these links.
     #[must_use]
     pub fn new(prices: Prices, network: &Network) -> Self {
-        let (work_takes_time, links_split) = (prices.take_time(), !network.keeps_together());
-        Self { work_takes_time, links_split }
+        Self {
+            work_takes_time: prices.take_time(),
+            links_split: !network.keeps_together(),
+            cuts: !network.is_whole(),
+        }
+    }
+
+    /// Those of a campaign over these links.
+    pub(crate) fn of_campaign(network: &Network) -> Self {
+        Self { work_takes_time: true, ..Self::new(Prices::FREE, network) }
     }
 }
 
@@ -116,7 +128,7 @@ pub enum WaitReason {
     Ramp,
     /// A voter need not have revealed a partial.
     Unbound,
-    /// A partial was lost, or came later than the vote with which it left.
+    /// A partial came later than the vote with which it left.
     Link,
 }
 
@@ -355,8 +367,11 @@ impl LocalAccount {
         if scales.weight(&bound) < scales.shares || !case.is_ready {
             return Ok(WaitReason::Unbound);
         }
-        let missing = bound.difference(partials);
-        let mut late = missing.filter(|party| {
+        // Who holds no shares reveals nothing.
+        let holders =
+            bound.iter().copied().filter(|party| scales.weight(&BTreeSet::from([*party])) > 0);
+        let missing: BTreeSet<Party> = holders.filter(|party| !partials.contains(party)).collect();
+        let mut late = missing.iter().filter(|party| {
             let voted = self.voters.get(party).map(|(voted, _)| *voted);
             let revealed = self.revealed.get(party).copied();
             revealed.is_none_or(|revealed| voted.is_none_or(|voted| revealed > voted))
@@ -372,7 +387,7 @@ impl LocalAccount {
         if scales.imperfections.links_split {
             return Ok(WaitReason::Link);
         }
-        let missing: Vec<String> = bound.difference(partials).map(Party::to_string).collect();
+        let missing: Vec<String> = missing.iter().map(Party::to_string).collect();
         let what = format!("votes had arrived without their partials, of {}", missing.join(", "));
         Err(case.fails(scales, &what))
     }

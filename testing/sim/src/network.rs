@@ -216,12 +216,16 @@ impl Network {
         Some(&self.limits).filter(|limits| !limits.are_none())
     }
 
-    /// Whether all that one step sends to a seat arrives there at one instant, if it arrives: links have no limits, and
-    /// nothing is lost, so that nothing is sent again alone.
+    /// Whether all that one step sends to a seat arrives there at one instant, if it arrives: links have no limits.
     #[must_use]
     pub fn keeps_together(&self) -> bool {
-        let cuts = |partition: &Partition| partition.blocked == PartitionEffect::Dropped;
-        self.limits().is_none() && self.losses.is_empty() && !self.partitions.iter().any(cuts)
+        self.limits().is_none()
+    }
+
+    /// Whether every envelope arrives after its delay: none is lost, and no partition holds one back.
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.losses.is_empty() && self.partitions.is_empty()
     }
 
     /// Whether order is kept on each link.

@@ -49,6 +49,7 @@ pub(super) struct Account<'a, S: Forge> {
     pub(super) faulty: &'a BTreeSet<Party>,
     /// The parties that crashed on the way, and may be late.
     pub(super) crashed: BTreeSet<Party>,
+    pub(super) imperfections: Imperfections,
     /// Whether the engine promises that no transaction is ordered twice.
     pub(super) orders_once: bool,
     /// Whose seat each seat is.
@@ -215,8 +216,7 @@ impl<S: Forge> Account<'_, S> {
         let is_bound = self.terms.binding == Binding::Value;
         let is_final = |slot: Slot, value: Value| finals.get(&slot) == Some(&value);
         let (faulty, crashed) = (self.faulty.clone(), self.crashed.clone());
-        let imperfections = Imperfections { work_takes_time: true, links_split: true };
-        let exceptions = Exceptions { faulty, crashed, imperfections };
+        let exceptions = Exceptions { faulty, crashed, imperfections: self.imperfections };
         let mut clock = self.hand.clock(self.stakes.clone(), exceptions);
         if self.terms.declared.is_none() {
             clock.stay_slow();

@@ -26,6 +26,7 @@ use crate::committee::Subject;
 use crate::failure::Failure;
 use crate::known::CheckedPartials;
 use crate::lives::Lives;
+use crate::local::Imperfections;
 use crate::seating::Seating;
 use prefinal_engine::{Engine, PastVotes};
 use prefinal_registry::NamedEngine;
@@ -213,6 +214,7 @@ impl<S: Forge> Table<S> {
             stakes: self.stakes(),
             faulty: stage.faulty(),
             crashed: stage.simulation.crashed().map(|seat| host.seating.party(seat)).collect(),
+            imperfections: Imperfections::of_campaign(stage.simulation.network()),
             orders_once: E::ORDERS_ONCE,
             parties: &|seat| host.seating.party(seat),
             notes: stage.simulation.notes(),
@@ -267,6 +269,7 @@ mod tests {
             stakes: table.stakes(),
             faulty: &[].into(),
             crashed: [].into(),
+            imperfections: Imperfections::default(),
             orders_once: false,
             parties: &|seat| Party::new(seat.get()),
             notes,

@@ -27,7 +27,6 @@ use crate::check::{Summary, Violation, check_accusations};
 use crate::finality::Finality;
 use crate::global::{Exceptions, Sign};
 use crate::legible::Act;
-use crate::local::Imperfections;
 
 /// What an execution is judged by.
 pub(super) struct Account<'a> {
@@ -119,8 +118,7 @@ impl Account<'_> {
 
     fn check_times(&self) -> Result<(), Violation> {
         let (faulty, crashed) = (self.faulty.clone(), self.crashed.clone());
-        let imperfections = Imperfections { work_takes_time: true, links_split: true };
-        let exceptions = Exceptions { faulty, crashed, imperfections };
+        let exceptions = Exceptions { faulty, crashed, ..Exceptions::default() };
         let mut clock = self.hand.clock(self.stakes.clone(), exceptions);
         for note in self.notes {
             let sign = match &note.event {
