@@ -70,6 +70,13 @@ def test_hours_with_restarts_moves_and_the_fast_path_from_the_middle_on(usual: p
     assert both < slow and (frame["p50_ms"] <= frame["p99_ms"]).all()
 
 
+def test_with_a_slot_every_second_all_that_were_down_catch_up() -> None:
+    # Others keep the values of 256 slots, and an eighth of an hour has 450.
+    down = day(every=1, restarts=20).incidents_frame()
+    down = down[down["what"] == "down"]
+    assert 150 < (down["until_s"] - down["from_s"]).max() <= 192
+
+
 def test_what_happened_to_parties_is_said(usual: prefinal.Hours) -> None:
     run = usual
     incidents = run.incidents_frame()
@@ -232,18 +239,27 @@ def test_defaults_are_those_of_the_command(command: Path) -> None:
         ({"hours": "1"}, TypeError, "hours"),
         ({"every": 0}, ArgumentError, "every is 0, expected 1 to 60"),
         ({"every": 61}, ArgumentError, "every is 61"),
-        ({"restarts": -1}, ArgumentError, "restarts is -1"),
+        ({"hours": -1}, ArgumentError, "hours is -1, expected 1 to 240$"),
+        ({"hours": -1.0}, ArgumentError, "hours is -1.0, expected a whole number, 1 to 240$"),
+        ({"hours": 1.5}, ArgumentError, "hours is 1.5, expected a whole number, 1 to 240$"),
+        ({"hours": 10**60}, ArgumentError, "hours is a huge number, expected 1 to 240$"),
+        ({"every": 2**100}, ArgumentError, f"every is {2**100}, expected 1 to 60$"),
+        ({"restarts": -1}, ArgumentError, "restarts is -1, expected 0 to 10000$"),
         ({"restarts": 10_001}, ArgumentError, "restarts is 10001"),
         ({"moves": 10_001}, ArgumentError, "moves is 10001"),
         ({"moves": None}, TypeError, "moves"),
         ({"scheme": "none"}, ArgumentError, "scheme"),
+        ({"scheme": None}, TypeError, "^expected scheme as str, got NoneType$"),
         ({"stakes": [1, 1, 1]}, ArgumentError, "4"),
         ({"regions": ["nowhere"]}, ArgumentError, "regions"),
         ({"interface": "fast"}, ArgumentError, "^interface: "),
         ({"interface": "0Mbit/s"}, ArgumentError, "^interface: "),
-        ({"interface": 100}, TypeError, "interface"),
+        ({"interface": 100}, TypeError, "^expected interface as str, got int$"),
         ({"connection": "1 furlong"}, ArgumentError, "^connection: "),
-        ({"costs": "{}"}, ArgumentError, "missing field"),
+        ({"costs": "{}"}, ArgumentError, "^costs: missing field"),
+        ({"costs": ""}, ArgumentError, "^costs: "),
+        ({"costs": b"{}"}, TypeError, "^expected costs as str, got bytes$"),
+        ({"jitter": -5}, ArgumentError, "^jitter is -5, expected 0 to 100$"),
         ({"weights": [1, 2]}, ArgumentError, "^weights: "),
         ({"progress": 7}, TypeError, "not callable"),
     ],
@@ -257,8 +273,10 @@ def test_hours_that_make_no_sense(arguments: Any, kind: type, match: str) -> Non
 @pytest.mark.parametrize(
     ("arguments", "kind", "match"),
     [
-        ({"rates": "50Mbit/s"}, TypeError, "rates as a sequence"),
-        ({"rates": [50]}, TypeError, "'int' object"),
+        ({"rates": "50Mbit/s"}, TypeError, "^expected an iterable of rates, got str$"),
+        ({"rates": None}, TypeError, "^expected an iterable of rates, got NoneType$"),
+        ({"rates": []}, ArgumentError, "^rates: expected at least one$"),
+        ({"rates": [50]}, TypeError, "^expected rates at 0 as str, got int$"),
         ({"rates": ["50Mbit/s", "50"]}, ArgumentError, "^rates at 1: "),
         ({"rates": ["0 Gbit/s"]}, ArgumentError, "^rates at 0: "),
         ({"connection": "many"}, ArgumentError, "^connection: "),
@@ -278,13 +296,14 @@ def test_key_generations_that_make_no_sense(arguments: Any, kind: type, match: s
         ({"submitted": [500, 0]}, ArgumentError, "^submitted at 1 is 0, expected 1 to 1000000"),
         ({"submitted": [1_000_001]}, ArgumentError, "^submitted at 0 is 1000001"),
         ({"submitted": 500}, TypeError, "iterable"),
+        ({"submitted": []}, ArgumentError, "^submitted: expected at least one$"),
         ({"submitted": ["x"]}, TypeError, "submitted at 0"),
         ({"seconds": 0}, ArgumentError, "^seconds is 0, expected 1 to 3600"),
         ({"seconds": 3601}, ArgumentError, "^seconds is 3601"),
         ({"warm_up": 3601}, ArgumentError, "^warm_up is 3601, expected 0 to 3600"),
         ({"warm_up": -1}, ArgumentError, "^warm_up is -1"),
         ({"interface": "-1Mbit/s"}, ArgumentError, "^interface: "),
-        ({"cores": 0}, ArgumentError, "cores is 0"),
+        ({"cores": 0}, ArgumentError, "cores is 0, expected 1 to 4294967295$"),
         ({"progress": 7}, TypeError, "not callable"),
     ],
 )
