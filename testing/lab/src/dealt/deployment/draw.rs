@@ -103,11 +103,16 @@ impl Schedule {
         u64::try_from(slots).unwrap_or(u64::MAX)
     }
 
-    /// The longest time for which a party is down: it learns what it missed from the values that others keep, and
-    /// a quarter of these come while it does.
-    fn longest(&self) -> Duration {
+    /// The time of the slots that a party may miss: it learns them from the values that others keep, and has a
+    /// quarter of these to do so.
+    fn most(&self) -> Duration {
         let kept = u32::try_from(Limits::default().history).unwrap_or(u32::MAX);
-        LONGEST.min(self.period.saturating_mul(kept / 4 * 3))
+        self.period.saturating_mul(kept / 4 * 3)
+    }
+
+    /// The longest time for which a party is down.
+    fn longest(&self) -> Duration {
+        LONGEST.min(self.most())
     }
 
     /// Draws what happens. Outages are in the middle of both halves.
@@ -134,7 +139,7 @@ impl Schedule {
         }
         let mut dice = Dice::new(seed ^ STREAM);
         let end = Instant::at(self.length);
-        let mut drawn = Drawn { plan, pauses: Vec::new() };
+        let mut drawn = Drawn { plan, most: self.most(), pauses: Vec::new() };
         let length = (self.length / 72).clamp(MINUTE, longest);
         let outages = [1, 3].map(|quarter| {
             let from = Instant::at(self.length / 4 * quarter);
@@ -186,6 +191,8 @@ impl Schedule {
 /// Those that are down, as far as it is drawn.
 struct Drawn<'a> {
     plan: &'a Plan,
+    /// The time of the slots that a party may miss.
+    most: Duration,
     pauses: Vec<Pause>,
 }
 
@@ -194,15 +201,28 @@ impl Drawn<'_> {
     fn leaves_a_quorum(&self, new: &Pause) -> bool {
         let meets = |pause: &&Pause| pause.from <= new.until && new.from <= pause.until;
         let mut down: Vec<Party> = self.pauses.iter().filter(meets).map(|one| one.party).collect();
-        // Between two pauses a party has a minute in which it learns what it missed.
-        let near =
-            |pause: &Pause| pause.from <= new.until + MINUTE && new.from <= pause.until + MINUTE;
-        let is_twice = self.pauses.iter().any(|pause| pause.party == new.party && near(pause));
+        let is_twice = down.contains(&new.party) || self.misses_too_much(new);
         down.push(new.party);
         let stakes = &self.plan.stakes;
         let stake = |party: &Party| stakes.get(party.index()).map_or(0, |stake| stake.get());
         let (down, total) = (down.iter().map(stake), stakes.iter().map(|stake| stake.get()));
         !is_twice && down.sum::<u128>().saturating_mul(3) < total.sum()
+    }
+
+    /// Whether the party of one more pause misses more than others keep before it is up for a minute, in which it
+    /// learns what it missed.
+    fn misses_too_much(&self, new: &Pause) -> bool {
+        let own = self.pauses.iter().filter(|pause| pause.party == new.party);
+        let mut own: Vec<&Pause> = own.chain([new]).collect();
+        own.sort_by_key(|pause| pause.from);
+        let (mut from, mut until) = (Instant::START, Instant::START);
+        own.into_iter().any(|pause| {
+            if pause.from > until + MINUTE {
+                from = pause.from;
+            }
+            until = pause.until;
+            until.since(from) > self.most
+        })
     }
 
     fn any(&self, dice: &mut Dice) -> Party {
@@ -317,8 +337,11 @@ mod tests {
             assert_eq!(longest, Some(Duration::from_secs(most)), "{period:?}");
             for (at, one) in drawn.pauses.iter().enumerate() {
                 let next = |other: &&Pause| other.party == one.party && other.from > one.until;
-                let next = drawn.pauses.iter().filter(next).map(|other| other.from).min();
-                assert!(next.is_none_or(|next| next > one.until + MINUTE), "pause {at}");
+                let next = drawn.pauses.iter().filter(next).min_by_key(|other| other.from);
+                let is_apart = |next: &Pause| {
+                    next.from > one.until + MINUTE || next.until.since(one.from) <= period * 192
+                };
+                assert!(next.is_none_or(is_apart), "pause {at} with a slot every {period:?}");
             }
         }
     }
