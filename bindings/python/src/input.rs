@@ -116,7 +116,7 @@ pub(crate) fn within<T: Copy + Display + PartialOrd + TryFrom<u128>>(
     found.ok_or_else(|| argument(&format!("{what} is {whole}, expected {expected}"), None))
 }
 
-/// A whole number, of which others are told what is `expected`.
+/// A whole number; `expected` is for the text of an error.
 fn integer(
     value: &Bound<'_, PyAny>,
     what: &str,

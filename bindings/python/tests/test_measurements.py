@@ -70,13 +70,6 @@ def test_hours_with_restarts_moves_and_the_fast_path_from_the_middle_on(usual: p
     assert both < slow and (frame["p50_ms"] <= frame["p99_ms"]).all()
 
 
-def test_with_a_slot_every_second_all_that_were_down_catch_up() -> None:
-    # Others keep the values of 256 slots, and an eighth of an hour has 450.
-    down = day(every=1, restarts=20).incidents_frame()
-    down = down[down["what"] == "down"]
-    assert 150 < (down["until_s"] - down["from_s"]).max() <= 192
-
-
 def test_what_happened_to_parties_is_said(usual: prefinal.Hours) -> None:
     run = usual
     incidents = run.incidents_frame()
