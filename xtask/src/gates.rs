@@ -402,7 +402,9 @@ fn python() -> Result<Vec<Gate>, Failed> {
             "target/python/bin/python3",
             &format!("{install} --force-reinstall --find-links target/wheels prefinal"),
         ),
-        here("python3", "-m pytest -p no:cacheprovider").beside(types),
+        here("python3", "-m pytest -p no:cacheprovider")
+            .with("PREFINAL", "../../target/debug/prefinal")
+            .beside(types),
         here("pyright", "--pythonpath ../../target/python/bin/python3"),
     ];
     // The wheel is for all from 3.9 on: where another is installed, it has the package and nothing else.

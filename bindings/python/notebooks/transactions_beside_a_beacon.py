@@ -6,8 +6,8 @@
 # are executed when their block is final (`no beacon`), or when the value of its slot is there too: by the slow path
 # alone, or by both.
 #
-# On Aptos' 32 largest validators it is `PARTIES = 32` and
-# `SUBMITTED = [500, 1000, 2000, 4000, 6000, 8000]`, with 10 seconds counted; it takes minutes.
+# On Aptos' 32 largest validators it is `PARTIES = 32`, `SUBMITTED = [500, 1000, 2000, 4000, 6000, 8000]`,
+# `SECONDS = 10`, `INTERFACE = "1Gbit/s"` and `COSTS = "measured"`; it takes minutes.
 
 # %%
 from __future__ import annotations
@@ -51,10 +51,14 @@ plt.savefig(Path(OUT) / "transactions.png", dpi=110)
 
 # %% [markdown]
 # ## What the beacon adds
-# The slow path adds about a message delay to every transaction, the fast path a part of it.
+# The slow path adds about a message delay to every transaction, the fast path a part of it. The wait for the value is
+# measured in each run alone. The difference of latencies is of two runs in which transactions come at other times: at
+# low loads it is noise.
 
 # %%
 by_load = frame.pivot(index="submitted_per_second", columns="beside", values="mean_ms")
 added = by_load[["slow path", "both paths"]].sub(by_load["no beacon"], axis="index")
 print(added.round(1))
-assert (added["both paths"] < added["slow path"]).all() and (added > 0).all(axis=None)
+waits = frame.pivot(index="submitted_per_second", columns="beside", values="value_mean_ms")
+print(waits[["slow path", "both paths"]].round(1))
+assert (waits["both paths"] < waits["slow path"]).all()

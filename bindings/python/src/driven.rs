@@ -50,7 +50,12 @@ impl Drivable for Bls {
         secret: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Sharing<Self>> {
         let found = committee.cast::<Committee>();
-        let found = found.map_err(|_| wrong_type("a Committee or a VufCommittee", committee))?;
+        let found = found.map_err(|_| {
+            let is_other = committee.is_instance_of::<VufCommittee>();
+            let as_before = "a Committee on every path, as on the first";
+            let expected = if is_other { as_before } else { "a Committee or a VufCommittee" };
+            wrong_type(expected, committee)
+        })?;
         let committee = found.get();
         let secret = secret.map(|signer| {
             let found = signer.cast::<Signer>().map_err(|_| wrong_type("a Signer", signer));
@@ -74,7 +79,8 @@ impl Drivable for Wvuf {
         secret: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Sharing<Self>> {
         let found = committee.cast::<VufCommittee>();
-        let found = found.map_err(|_| wrong_type("a VufCommittee on every path", committee))?;
+        let found = found
+            .map_err(|_| wrong_type("a VufCommittee on every path, as on the first", committee))?;
         let secret = secret.map(|key| {
             let found = key.cast::<EvaluationKey>();
             found.map_err(|_| wrong_type("an EvaluationKey", key))?.get().again()

@@ -8,15 +8,15 @@ use prefinal_lab::campaign::{
 use prefinal_lab::observe;
 use prefinal_lab::stakes::StakeTable;
 use prefinal_lab::thresholds::{self, Delays, Row};
-use prefinal_lab::waits::Waits;
 use prefinal_lab::{Costs, Failure};
 use prefinal_registry::{engine, types};
 use prefinal_weighted_rounding::Ratio;
 use pyo3::prelude::*;
 
 use crate::error::{argument, refused};
-use crate::input::number;
+use crate::input::{number, within};
 use crate::order::{Arguments, failed, named};
+use crate::waits::WaitColumns;
 use crate::work::{Progress, Thread, interruptible};
 
 /// Executions of a campaign: more take months.
@@ -42,43 +42,34 @@ impl DelayColumns {
     }
 }
 
-/// Waits of each profile under three ways to compute, one row for each of both, column by column.
+/// Profiles under three ways to compute, one row for each of both, column by column.
 #[derive(Default, IntoPyObject)]
-pub(crate) struct WaitColumns {
+pub(crate) struct ProfileColumns {
     profile: Vec<String>,
     total_weight: Vec<Option<u128>>,
     needs: Vec<Option<(u128, u128)>>,
     combining: Vec<&'static str>,
-    mean_ms: Vec<Option<f64>>,
-    p50_ms: Vec<Option<f64>>,
-    p90_ms: Vec<Option<f64>>,
-    p99_ms: Vec<Option<f64>>,
-    longest_ms: Vec<Option<f64>>,
 }
 
-impl WaitColumns {
-    fn of(rows: &[Row]) -> Self {
-        let mut columns = Self::default();
+impl ProfileColumns {
+    /// Beside the waits.
+    fn of(rows: &[Row]) -> (Self, WaitColumns) {
+        let (mut columns, mut all) = (Self::default(), WaitColumns::default());
         for row in rows {
             let ways = [("free", &row.free), ("behind", &row.behind), ("ahead", &row.ahead)];
             for (way, waits) in ways.into_iter().filter(|(_, waits)| waits.count() > 0) {
-                columns.push(row, way, waits);
+                columns.push(row, way);
+                all.push(waits);
             }
         }
-        columns
+        (columns, all)
     }
 
-    fn push(&mut self, row: &Row, way: &'static str, waits: &Waits) {
-        let ms = |span: Option<std::time::Duration>| span.map(|span| span.as_secs_f64() * 1e3);
+    fn push(&mut self, row: &Row, way: &'static str) {
         self.profile.push(row.profile.name.clone());
         self.total_weight.push(row.total());
         self.needs.push(row.profile.needs.map(|needs| (needs.numerator(), needs.denominator())));
         self.combining.push(way);
-        self.mean_ms.push(ms(waits.mean()));
-        self.p50_ms.push(ms(waits.percentile(50)));
-        self.p90_ms.push(ms(waits.percentile(90)));
-        self.p99_ms.push(ms(waits.percentile(99)));
-        self.longest_ms.push(ms(waits.mean_of_longest()));
     }
 }
 
@@ -87,11 +78,12 @@ impl WaitColumns {
 pub(crate) fn compare(
     py: Python<'_>,
     arguments: Arguments<'_>,
-) -> PyResult<(DelayColumns, WaitColumns)> {
+) -> PyResult<(DelayColumns, ProfileColumns, WaitColumns)> {
     let order = arguments.order()?;
     let measured = interruptible(py, move || measure(&order))?;
     let (delays, rows) = measured.map_err(failed)?;
-    Ok((DelayColumns::of(delays), WaitColumns::of(&rows)))
+    let (profiles, waits) = ProfileColumns::of(&rows);
+    Ok((DelayColumns::of(delays), profiles, waits))
 }
 
 /// The costs of cryptography here and now, as JSON.
@@ -132,11 +124,6 @@ pub(crate) struct CampaignArguments<'py> {
 
 impl CampaignArguments<'_> {
     fn order(&self) -> PyResult<Order> {
-        let executions = number(&self.executions, "executions")?;
-        if executions == 0 || executions > MOST_EXECUTIONS {
-            let expected = format!("executions is {executions}, expected 1 to {MOST_EXECUTIONS}");
-            return Err(argument(&expected, None));
-        }
         let rule = self.without_rule.as_ref().map(|rule| number::<u8>(rule, "without_rule"));
         let without = rule.transpose()?.map(|rule| {
             let found = prefinal_lab::campaign::Rule::ALL.into_iter();
@@ -147,7 +134,7 @@ impl CampaignArguments<'_> {
         let fast = Ratio::new(self.fast.0, self.fast.1);
         let order = Order {
             first: number(&self.seed, "seed")?,
-            executions,
+            executions: within(&self.executions, "executions", 1..=MOST_EXECUTIONS)?,
             engine: self.engine()?,
             function: self.function()?,
             signatures: self.real_signatures.then_some(Signatures::Real),

@@ -2,6 +2,9 @@
 //!
 //! Iterables may raise, change their length or never end, so they are read item by item up to a limit,
 //! with a look at signals now and then. What they raise comes through as it is.
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
 use prefinal_crypto_core::access::{Access, Party};
 use prefinal_crypto_core::secret::Secret;
 use prefinal_weighted_rounding::Stake;
@@ -77,6 +80,19 @@ pub(crate) fn list<'py, T>(
     Ok(list)
 }
 
+/// The same, of at least one item.
+pub(crate) fn at_least_one<'py, T>(
+    values: &Bound<'py, PyAny>,
+    what: &str,
+    read: impl FnMut(usize, &Bound<'py, PyAny>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
+    let list = list(values, what, read)?;
+    if list.is_empty() {
+        return Err(argument(&format!("{what}: expected at least one"), None));
+    }
+    Ok(list)
+}
+
 fn value_is_text(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyString>()
         || value.is_instance_of::<PyBytes>()
@@ -85,6 +101,28 @@ fn value_is_text(value: &Bound<'_, PyAny>) -> bool {
 
 /// A whole number from 0 on: an `int`, what has `__index__`, or a float that is exact.
 pub(crate) fn whole(value: &Bound<'_, PyAny>, what: &str, at: Option<usize>) -> PyResult<u128> {
+    integer(value, what, at, "0 to 2^128 - 1")
+}
+
+/// A whole number of a range.
+pub(crate) fn within<T: Copy + Display + PartialOrd + TryFrom<u128>>(
+    value: &Bound<'_, PyAny>,
+    what: &str,
+    range: RangeInclusive<T>,
+) -> PyResult<T> {
+    let expected = format!("{} to {}", range.start(), range.end());
+    let whole = integer(value, what, None, &expected)?;
+    let found = T::try_from(whole).ok().filter(|number| range.contains(number));
+    found.ok_or_else(|| argument(&format!("{what} is {whole}, expected {expected}"), None))
+}
+
+/// A whole number; `expected` is for the text of an error.
+fn integer(
+    value: &Bound<'_, PyAny>,
+    what: &str,
+    at: Option<usize>,
+    expected: &str,
+) -> PyResult<u128> {
     let place = at.map(|at| format!(" at {at}")).unwrap_or_default();
     if value.is_instance_of::<PyBool>() {
         return Err(wrong_type(&format!("{what}{place} as a whole number"), value));
@@ -92,8 +130,9 @@ pub(crate) fn whole(value: &Bound<'_, PyAny>, what: &str, at: Option<usize>) -> 
     if let Ok(float) = value.cast::<PyFloat>() {
         let float = float.value();
         if !float.is_finite() || float.fract() != 0.0 || !(0.0..=EXACT).contains(&float) {
+            let above = if float > EXACT { "; above 2^53 an int" } else { "" };
             let why =
-                format!("{what}{place} is {float}, expected a whole number; above 2^53 an int");
+                format!("{what}{place} is {float:?}, expected a whole number, {expected}{above}");
             return Err(argument(&why, at));
         }
         // Its text has no fraction and no exponent.
@@ -108,7 +147,7 @@ pub(crate) fn whole(value: &Bound<'_, PyAny>, what: &str, at: Option<usize>) -> 
         let shown = number.str().map(|text| text.to_string());
         let shown: String = shown.unwrap_or_else(|_| "a huge number".to_owned());
         let shown = if shown.len() > 50 { "a huge number" } else { shown.as_str() };
-        argument(&format!("{what}{place} is {shown}, expected 0 to 2^128 - 1"), at)
+        argument(&format!("{what}{place} is {shown}, expected {expected}"), at)
     })
 }
 

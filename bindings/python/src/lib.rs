@@ -62,6 +62,7 @@ mod simulation;
 mod tables;
 mod threshold;
 mod timelock;
+mod waits;
 mod wire;
 mod work;
 mod wvuf;

@@ -18,31 +18,22 @@ use prefinal_registry::{Bls, Jolteon, Wvuf, scheme};
 use prefinal_weighted_rounding::Stake;
 use pyo3::prelude::*;
 
-use crate::error::argument;
-use crate::input::{list, number};
+use crate::input::{at_least_one, within};
 use crate::order::{Arguments, failed, rates};
 use crate::simulation::Slots;
+use crate::waits::WaitColumns;
 use crate::work::stepwise;
 
 /// Hours of a run: ten days.
 const MOST_HOURS: u64 = 240;
 /// Restarts and moves of a run.
-const MOST_INCIDENTS: u64 = 10_000;
+const MOST_INCIDENTS: u32 = 10_000;
 /// Seconds that are counted, and before; transactions a second.
 const MOST_SECONDS: u64 = 3600;
 const MOST_TRANSACTIONS: u64 = 1_000_000;
 
 /// Tells of steps; breaks when nobody listens any more.
 type Tell<'a> = &'a mut dyn FnMut(usize) -> ControlFlow<()>;
-
-/// A whole number of a range.
-fn within(value: &Bound<'_, PyAny>, what: &str, least: u64, most: u64) -> PyResult<u64> {
-    let number: u64 = number(value, what)?;
-    if number < least || number > most {
-        return Err(argument(&format!("{what} is {number}, expected {least} to {most}"), None));
-    }
-    Ok(number)
-}
 
 /// What a run takes place in.
 fn world(order: &Order, parties: usize) -> Result<World, Failure> {
@@ -53,30 +44,6 @@ fn world(order: &Order, parties: usize) -> Result<World, Failure> {
         seed: order.seed,
         slots: order.slots,
     })
-}
-
-/// Waits in milliseconds, column by column; nothing where there are none.
-#[derive(Default, IntoPyObject)]
-struct WaitColumns {
-    mean_ms: Vec<Option<f64>>,
-    p50_ms: Vec<Option<f64>>,
-    p90_ms: Vec<Option<f64>>,
-    p99_ms: Vec<Option<f64>>,
-    longest_ms: Vec<Option<f64>>,
-}
-
-impl WaitColumns {
-    fn push(&mut self, waits: &Waits) {
-        self.mean_ms.push(ms(waits.mean()));
-        self.p50_ms.push(ms(waits.percentile(50)));
-        self.p90_ms.push(ms(waits.percentile(90)));
-        self.p99_ms.push(ms(waits.percentile(99)));
-        self.longest_ms.push(ms(waits.mean_of_longest()));
-    }
-}
-
-fn ms(span: Option<Duration>) -> Option<f64> {
-    span.map(|span| span.as_secs_f64() * 1e3)
 }
 
 fn seconds(at: Instant) -> f64 {
@@ -95,16 +62,12 @@ pub(crate) struct RawSchedule<'py> {
 
 impl RawSchedule<'_> {
     fn read(&self) -> PyResult<Schedule> {
-        let incidents = |value, what| {
-            let count = within(value, what, 0, MOST_INCIDENTS)?;
-            Ok::<_, PyErr>(u32::try_from(count).unwrap_or(u32::MAX))
-        };
-        let hours = within(&self.hours, "hours", 1, MOST_HOURS)?;
+        let hours: u64 = within(&self.hours, "hours", 1..=MOST_HOURS)?;
         Ok(Schedule {
             length: Duration::from_secs(3600 * hours),
-            period: Duration::from_secs(within(&self.every, "every", 1, 60)?),
-            restarts: incidents(&self.restarts, "restarts")?,
-            moves: incidents(&self.moves, "moves")?,
+            period: Duration::from_secs(within(&self.every, "every", 1..=60)?),
+            restarts: within(&self.restarts, "restarts", 0..=MOST_INCIDENTS)?,
+            moves: within(&self.moves, "moves", 0..=MOST_INCIDENTS)?,
         })
     }
 }
@@ -247,8 +210,8 @@ fn deploy(order: &Order, schedule: &Schedule, tell: Tell<'_>) -> Result<Report, 
     let run = Deployment { plan, keys, world, schedule, placement };
     let watch = &mut |_| tell(1);
     match order.scheme {
-        scheme::Name::Bls => run.watched::<Bls, Jolteon>(watch),
-        scheme::Name::Wvuf => run.watched::<Wvuf, Jolteon>(watch),
+        scheme::Name::Bls => run.run::<Bls, Jolteon>(watch),
+        scheme::Name::Wvuf => run.run::<Wvuf, Jolteon>(watch),
     }
 }
 
@@ -308,7 +271,7 @@ impl KeyColumns {
 pub(crate) fn key_generation<'py>(
     py: Python<'py>,
     arguments: Arguments<'py>,
-    interfaces: Vec<String>,
+    interfaces: Bound<'py, PyAny>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<KeyColumns> {
     let (order, rates) = (arguments.order()?, rates("rates", &interfaces)?);
@@ -346,11 +309,11 @@ pub(crate) struct RawDemand<'py> {
 impl RawDemand<'_> {
     fn read(&self) -> PyResult<Vec<Demand>> {
         let span =
-            |value, what, least| within(value, what, least, MOST_SECONDS).map(Duration::from_secs);
+            |value, what, least| within(value, what, least..=MOST_SECONDS).map(Duration::from_secs);
         let counted = span(&self.seconds, "seconds", 1)?;
         let warm_up = span(&self.warm_up, "warm_up", 0)?;
-        list(&self.submitted, "submitted", |at, value| {
-            let per_second = within(value, &format!("submitted at {at}"), 1, MOST_TRANSACTIONS)?;
+        at_least_one(&self.submitted, "submitted", |at, value| {
+            let per_second = within(value, &format!("submitted at {at}"), 1..=MOST_TRANSACTIONS)?;
             Ok(Demand { per_second, warm_up, counted })
         })
     }

@@ -17,8 +17,8 @@ use prefinal_weighted_rounding::{Ratio, Weight};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::error::{argument, refused};
-use crate::input::{number, stakes, weights};
+use crate::error::{argument, refused, wrong_type};
+use crate::input::{at_least_one, number, stakes, weights, within};
 use crate::rounding::{RawPair, pair};
 
 /// Slots of a run: more take days.
@@ -52,15 +52,7 @@ pub(crate) struct Arguments<'py> {
 impl Arguments<'_> {
     pub(crate) fn order(&self) -> PyResult<Order> {
         let fast = Ratio::new(self.fast.0, self.fast.1);
-        let (slots, jitter): (u64, u8) =
-            (number(&self.slots, "slots")?, number(&self.jitter, "jitter")?);
-        let cores = NonZeroU32::new(number(&self.cores, "cores")?);
-        if slots == 0 || slots > MOST_SLOTS {
-            return Err(argument(&format!("slots is {slots}, expected 1 to {MOST_SLOTS}"), None));
-        }
-        if jitter > 100 {
-            return Err(argument(&format!("jitter is {jitter}, expected 0 to 100"), None));
-        }
+        let cores = NonZeroU32::new(within(&self.cores, "cores", 1..=u32::MAX)?);
         Ok(Order {
             stakes: stakes(&self.stakes)?,
             weighing: self.weighing()?,
@@ -75,9 +67,9 @@ impl Arguments<'_> {
                 other => return Err(unknown("path", other, "slow, fast or tight")),
             },
             fast: fast.map_err(|error| refused(&error))?,
-            slots,
+            slots: within(&self.slots, "slots", 1..=MOST_SLOTS)?,
             seed: number(&self.seed, "seed")?,
-            jitter,
+            jitter: within(&self.jitter, "jitter", 0..=100)?,
             interface: rate("interface", self.interface.as_deref())?,
             connection: rate("connection", self.connection.as_deref())?,
             cores: cores.ok_or_else(|| argument("cores is 0", None))?,
@@ -113,12 +105,13 @@ fn rate(what: &str, text: Option<&str>) -> PyResult<Option<Rate>> {
 }
 
 /// Rates in their order.
-pub(crate) fn rates(what: &str, texts: &[String]) -> PyResult<Vec<Rate>> {
-    let read = |(at, text): (usize, &String)| {
+pub(crate) fn rates(what: &str, texts: &Bound<'_, PyAny>) -> PyResult<Vec<Rate>> {
+    at_least_one(texts, what, |at, value| {
+        let text: String =
+            value.extract().map_err(|_| wrong_type(&format!("{what} at {at} as str"), value))?;
         let rate = text.parse();
         rate.map_err(|error: RateError| argument(&format!("{what} at {at}: {error}"), Some(at)))
-    };
-    texts.iter().enumerate().map(read).collect()
+    })
 }
 
 /// One of several things by its name.

@@ -144,6 +144,19 @@ def test_a_party_counts_once_its_key_is_admitted() -> None:
         Beacon(0, EQUAL, tight=(bls, signers[0])).admit("tight", 2, blinded[2][1])
 
 
+def test_a_secret_of_another_is_found_with_the_first_partials_if_the_own_key_comes_late() -> None:
+    committee, blinded = deal(EQUAL, 3, absent=1)
+    others = beacons_of(committee, blinded)
+    sent = {p: [o.data for o in others[p].prefinalize(1, VALUE) if o.kind == "send"][0] for p in (0, 2, 3)}
+    party = Beacon(1, EQUAL, tight=(committee, blinded[0][0]))
+    assert party.admit("tight", 1, blinded[1][1]) == []
+    said = party.prefinalize(1, VALUE) + party.receive(0, sent[0]) + party.receive(2, sent[2])
+    assert codes([one for one in said if one.kind == "refused"]) == ["share-mismatch"]
+    said += party.receive(3, sent[3]) + party.finalize(1, VALUE)
+    assert not any(one.kind == "accuse" for one in said) and len(revealed(said)) == 1
+    assert "send" not in kinds(party.prefinalize(2, VALUE))
+
+
 def test_false_partials_are_found_and_cost_no_value() -> None:
     committee, blinded = deal(EQUAL, 3)
     beacons = beacons_of(committee, blinded)
@@ -172,15 +185,22 @@ def test_what_does_not_fit_together_is_refused() -> None:
             Beacon(0, EQUAL, **{"tight": (committee, blinded[0][0]), **changed})
         assert caught.value.code == code, (changed, caught.value.code)
     bls, signers = Committee.deal(EQUAL, 3)
-    wrong: list[dict[str, Any]] = [
-        {"tight": (committee, signers[0])},
-        {"tight": (bls, blinded[0][0])},
-        {"tight": (committee, "x")},
-        {"slow": (committee, blinded[0][0]), "fast": (bls, signers[0])},
-        {"slow": (bls, signers[0]), "fast": (committee, blinded[0][0])},
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"tight": (committee, signers[0])}, "expected an EvaluationKey, got Signer"),
+        ({"tight": (bls, blinded[0][0])}, "expected a Signer, got EvaluationKey"),
+        ({"tight": (committee, "x")}, "expected an EvaluationKey, got str"),
+        ({"tight": ("x", "x")}, "expected a Committee or a VufCommittee, got str"),
+        (
+            {"slow": (committee, blinded[0][0]), "fast": (bls, signers[0])},
+            "expected a VufCommittee on every path, as on the first, got Committee",
+        ),
+        (
+            {"slow": (bls, signers[0]), "fast": (committee, blinded[0][0])},
+            "expected a Committee on every path, as on the first, got VufCommittee",
+        ),
     ]
-    for sharings in wrong:
-        with pytest.raises(TypeError):
+    for sharings, text in wrong:
+        with pytest.raises(TypeError, match=f"^{text}$"):
             Beacon(0, EQUAL, **sharings)
     party = Beacon(0, EQUAL, tight=(committee, blinded[0][0]))
     assert repr(party) == "<Beacon before slot 1>"

@@ -60,7 +60,10 @@ impl CostModel {
         Ok(match self {
             Self::Nothing => None,
             Self::Measured => Some(Costs::measure()?),
-            Self::Given(text) => Some(serde_json::from_str(text).map_err(Failure::bad_input)?),
+            Self::Given(text) => {
+                let costs = serde_json::from_str(text);
+                Some(costs.map_err(|error| Failure::bad_input(format!("costs: {error}")))?)
+            }
         })
     }
 }

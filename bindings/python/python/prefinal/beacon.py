@@ -101,14 +101,16 @@ class Beacon:
     """The beacon of the party at this position: the machine that validators run.
 
     ``stakes`` are those of the engine's committee: more than two thirds make a value final, whatever the weights
-    in which partials count. Each path is a
-    ``Committee`` for rounds with the party's ``Signer``, or a ``VufCommittee`` with what ``VufShares.blind`` gave the
-    party for it; ``None`` in its place if it holds no shares. Of a ``VufCommittee`` the keys that are admitted by now
-    count; for later ones see ``admit``. ``slow`` alone is the
-    paper's Algorithm 1, ``tight`` Algorithm 2, ``slow`` and ``fast``, two sharings of one secret
-    (``DkgKey.committee``, ``DkgKey.vuf_committee``), Algorithm 3. ``attempt`` is the view of a slot that may release early, ``None`` for an
-    engine that cannot tell. ``records`` makes it a later life: all that was kept before, oldest first; call
-    ``tick`` first then, and send what it asks for.
+    in which partials count. Each path is a ``Committee`` for rounds with the party's ``Signer``, or a
+    ``VufCommittee`` with what ``VufShares.blind`` gave the party for it; ``None`` in its place if it holds no shares.
+    Of a ``VufCommittee`` the keys that are admitted by now count; for later ones see ``admit``. If the party's own key
+    is not admitted yet, whether its secret fits is found with the first partials that are combined: then
+    ``share-mismatch`` is ``refused``, and the party releases nothing more on this path.
+
+    ``slow`` alone is the paper's Algorithm 1, ``tight`` Algorithm 2, ``slow`` and ``fast``, two sharings of one secret
+    (``DkgKey.committee``, ``DkgKey.vuf_committee``), Algorithm 3. ``attempt`` is the view of a slot that may release
+    early, ``None`` for an engine that cannot tell. ``records`` makes it a later life: all that was kept before, oldest
+    first; call ``tick`` first then, and send what it asks for.
 
     Checks run at once, in the call that needs them. Not pickled, for it has secrets.
 

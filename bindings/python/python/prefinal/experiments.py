@@ -91,9 +91,9 @@ def thresholds(
         engine=engine, scheme=scheme, slots=slots, seed=seed, jitter=jitter, interface=interface, connection=connection,
         cores=cores, costs=costs, weights=weights, budget=budget,
     )  # fmt: skip
-    delays, waits = _core.thresholds(arguments)
-    needs = [None if one is None else Fraction(*one) for one in waits["needs"]]
-    return Thresholds(delays, {**waits, "needs": needs})
+    delays, profiles, waits = _core.thresholds(arguments)
+    needs = [None if one is None else Fraction(*one) for one in profiles["needs"]]
+    return Thresholds(delays, {**profiles, "needs": needs, **waits})
 
 
 @dataclass(frozen=True)
@@ -126,11 +126,11 @@ class Campaign:
     counts: dict[str, list[Any]] = field(repr=False)
     #: Number of ``executions`` on each ``engine`` with each ``function``, by column.
     played: dict[str, list[Any]] = field(repr=False)
-    #: Each execution, by column, in the order of seeds: ``seed``, ``engine``, ``function``; the ``violation``, which begins
-    #: with its kind, or ``None``; if there is none, the number of ``slots`` with a value, and of values that parties
-    #: got by the ``slow`` path, the ``fast`` one and with ``tight`` thresholds; ``most_kept`` partials, virtual
+    #: Each execution, by column, in the order of seeds: ``seed``, ``engine``, ``function``; the ``violation``, which
+    #: begins with its kind, or ``None``; if there is none, the number of ``slots`` with a value, and of values that
+    #: parties got by the ``slow`` path, the ``fast`` one and with ``tight`` thresholds; ``most_kept`` partials, virtual
     #: ``seconds``, the ``fingerprint`` of its events; and ``done``, how often what was done to it, a ``dict``.
-    each: dict[str, list[Any]] = field(default_factory=dict, repr=False)
+    each: dict[str, list[Any]] = field(repr=False)
 
     def frame(self) -> Any:
         """What was done to executions as a ``pandas.DataFrame``; needs pandas."""
@@ -146,9 +146,9 @@ class Campaign:
         import pandas
 
         frame = pandas.DataFrame({name: column for name, column in self.each.items() if name != "done"})
-        done = pandas.DataFrame(self.each.get("done", []), index=frame.index, columns=self.counts["what"])
+        done = pandas.DataFrame(self.each["done"], index=frame.index, columns=self.counts["what"])
         done = done.fillna(0).astype("int64")
-        whole = {name: "Int64" for name in ("slots", "slow", "fast", "tight") if name in frame}
+        whole = {name: "Int64" for name in ("slots", "slow", "fast", "tight")}
         return pandas.concat([frame.astype(whole), done], axis="columns").set_index("seed")
 
 
@@ -173,7 +173,8 @@ def campaign(
     ``real_signatures`` checks all signatures on the curve. ``without_rule`` leaves one rule (1 to 9) out of the
     release contract; the campaign then ends with the first violation. ``stakes`` whose largest holders take part
     (the built-in committees if ``None``). ``handover``: committees change on the way. ``each``: whether the result
-    has a row for each execution, which millions have no room for. ``progress`` is called with the number of executions since the last time. Ctrl-C ends the campaign.
+    has a row for each execution, which millions have no room for. ``progress`` is called with the number of executions
+    since the last time. Ctrl-C ends the campaign.
 
     Violations are in the result. Raises ``ArgumentError`` for what makes no sense.
     """

@@ -36,17 +36,17 @@ class Hours:
     switched_s: float
     #: Minute by minute, by column: ``minute``, ``paths`` (``slow`` before the switch, then ``both``), ``slots`` that
     #: became final, ``values`` that parties waited for, their waits in milliseconds as ``mean_ms``, ``p50_ms``,
-    #: ``p90_ms``, ``p99_ms`` and ``longest_ms`` (the mean over slots of the longest wait), how many came
-    #: ``by_fast_path``, how many were ``caught_up`` later from others (in no wait), the parties that were ``down`` and
-    #: their share of the stake (``down_stake``, a ``Fraction``), those that ``moved``.
+    #: ``p90_ms``, ``p99_ms`` and ``longest_ms`` (the mean over slots of the longest wait; all ``None`` in a minute
+    #: without waits), how many came ``by_fast_path``, how many were ``caught_up`` later from others (in no wait), the
+    #: parties that were ``down`` and their share of the stake (``down_stake``, a ``Fraction``), those that ``moved``.
     minutes: dict[str, list[Any]] = field(repr=False)
     #: The same waits for the slow path alone and for both ``paths``, as a whole and in the ``outage`` of that half, in
-    #: which too many were down for the fast path.
+    #: which too many were down for the fast path. Waits are ``None`` where there are none.
     phases: dict[str, list[Any]] = field(repr=False)
     #: ``what`` happened (``down``, ``moves``) to which ``party``, ``from_s`` to ``until_s``, in virtual seconds, and for
     #: moves ``from_region`` and ``to_region``.
     incidents: dict[str, list[Any]] = field(repr=False)
-    #: When each slot was final and computable, as of ``Simulation``.
+    #: When each slot was final and computable, in virtual microseconds, as of ``Simulation``.
     global_times: dict[str, list[Any]] = field(repr=False)
 
     def frame(self) -> Any:
@@ -93,7 +93,8 @@ class Transactions:
     #: By column: what is ``beside`` the engine (``no beacon``, ``slow path``, ``both paths``),
     #: ``submitted_per_second`` and ``executable_per_second``; from submission until a transaction can be executed
     #: ``mean_ms``, ``p50_ms``, ``p90_ms`` and ``p99_ms``; of that the wait for the slot's value, ``value_mean_ms`` and
-    #: ``value_longest_ms`` (the mean over slots of the longest wait); and the number of ``slots`` with transactions.
+    #: ``value_longest_ms`` (the mean over slots of the longest wait), ``None`` without a beacon; and the number of
+    #: ``slots`` with transactions.
     runs: dict[str, list[Any]] = field(repr=False)
 
     def frame(self) -> Any:
@@ -125,12 +126,15 @@ def hours(
 ) -> Hours:
     """Runs one committee on Jolteon for so many virtual hours, with the fast path from the middle on.
 
-    Meanwhile parties restart and move. ``every``: seconds from one slot to the next, 1 to 60. ``restarts``: how many times a party is down for 20 seconds to
-    10 minutes; beside them so many stop once in each half that the fast path is out of reach. ``moves``: how many times
-    a party goes to the region of another, so that after many few parties are all in one. ``stakes``: those of Aptos' 129 validators, if ``None``. Partials and signatures
-    of votes are looked up in place of computed, at the ``costs`` of real ones, or free if these are ``None``. All else
-    is as for ``simulate``. ``progress`` is called with the number of virtual minutes since the last time. Ctrl-C ends
-    the run.
+    Meanwhile parties restart and move. ``hours``: 1 to 240. ``every``: seconds from one slot to the next, 1 to 60.
+    ``restarts``, 0 to 10000: how many times a party is down, for 20 seconds to 10 minutes, at most an eighth of the
+    run. In the middle of each half so many stop at once that the fast path is out of reach, for a 72nd of the run, 1 to
+    10 minutes. Nobody is down for more than 192 slots, since others keep the values of 256. ``moves``, 0 to 10000: how
+    many times a party goes to the region of another, so that after many few parties are all in one.
+
+    ``stakes``: those of Aptos' 129 validators, if ``None``. Partials and signatures of votes are looked up in place of
+    computed, at the ``costs`` of real ones, or free if these are ``None``. All else is as for ``simulate``.
+    ``progress`` is called with the number of virtual minutes since the last time. Ctrl-C ends the run.
 
     Raises ``ArgumentError`` for what makes no sense, ``RuntimeError`` if parties disagree, or a party that is up lacks
     values at the end.
@@ -174,21 +178,20 @@ def key_generation(
     """Generates keys of the weighted VUF with both thresholds, over interfaces of each rate.
 
     With one sum of transcripts on the chain, as the paper does, and with every dealing on it. ``rates`` are those of
-    each party's interface in each direction. ``stakes``: those of Aptos' 129 validators, if ``None``. Transcripts are real
-    and made once for all runs, which takes minutes for so many; votes' signatures are looked up. ``costs`` as for
+    each party's interface in each direction. ``stakes``: those of Aptos' 129 validators, if ``None``. Transcripts are
+    real and made once for all runs, which takes minutes for so many; votes' signatures are looked up. ``costs`` as for
     ``hours``, all else as for ``simulate``. ``progress`` is called with the number of runs since the last time, two for
-    each rate. After Ctrl-C the call ends at once, and its thread with the run that it is in.
+    each rate. After Ctrl-C the call ends at once; its thread goes on in the background until all transcripts are made
+    and one run is over.
 
     Raises ``ArgumentError`` for what makes no sense, ``RuntimeError`` if a party comes to no key or to another one.
     """
-    if isinstance(rates, str):
-        raise TypeError("expected rates as a sequence, got one str")
     arguments = _arguments(
         _stakes(stakes), regions, round_trips, (slow, fast),
         engine="jolteon", scheme="wvuf", slots=1, seed=seed, jitter=jitter, interface=None,
         connection=connection, cores=cores, costs=costs, weights=weights, budget=budget,
     )  # fmt: skip
-    raw = _core.key_generation(arguments, list(rates), progress)
+    raw = _core.key_generation(arguments, rates, progress)
     runs: dict[str, list[Any]] = {}
     for name, column in raw.items():
         if isinstance(column, dict):
@@ -220,11 +223,11 @@ def transactions(
 ) -> Transactions:
     """Lets transactions come to Jolteon without a beacon, with the slow path alone, and with both paths.
 
-    ``submitted``: transactions of 512 bytes a second, at all parties together, one run of each way for each number.
-    ``seconds`` of virtual time are counted, after ``warm_up``. ``stakes``: those of Aptos' 32 largest validators, if
-    ``None``. The beacon's function is the weighted VUF, looked up at the ``costs`` of the real one as for ``hours``; all else
-    is as for ``simulate``. ``progress`` is called with the number of runs since the last time, three for each load.
-    After Ctrl-C the call ends at once, and its thread with the run that it is in.
+    ``submitted``: transactions of 512 bytes a second, at all parties together, 1 to 1000000, one run of each way for
+    each number. ``seconds`` of virtual time, 1 to 3600, are counted, after ``warm_up``, 0 to 3600. ``stakes``: those of
+    Aptos' 32 largest validators, if ``None``. The beacon's function is the weighted VUF, looked up at the ``costs`` of
+    the real one as for ``hours``; all else is as for ``simulate``. ``progress`` is called with the number of runs since
+    the last time, three for each load. After Ctrl-C the call ends at once, and its thread with the run that it is in.
 
     Raises ``ArgumentError`` for what makes no sense, ``RuntimeError`` if a party accuses another.
     """

@@ -198,6 +198,10 @@ def _arguments(
         raise TypeError(f"expected slow as two ratios, got {slow!r:.50}")
     ratio = _ratio(fast)
     usual: dict[str, Any] = {"path": "fast", "messages": False, "faults": []}
+    for name in ("engine", "scheme", "path", "interface", "connection", "costs"):
+        value = {**usual, **others}[name]
+        if not isinstance(value, str) and (value is not None or name in ("engine", "scheme", "path")):
+            raise TypeError(f"expected {name} as str, got {type(value).__name__}")
     return {
         **usual,
         "stakes": _core.whole_numbers(stakes),

@@ -90,22 +90,6 @@ pub struct Report {
     pub events: u64,
 }
 
-/// Runs a committee through a schedule. Without a placement nobody moves.
-///
-/// # Errors
-/// If the plan has no fast path, parties disagree, a value can be computed before its slot is final, or a party that
-/// is up lacks values at the end.
-pub fn run<S: Priced, E: Subject>(
-    plan: &Plan,
-    keys: u64,
-    world: &World,
-    schedule: &Schedule,
-    placement: Option<&Placement>,
-) -> Result<Report, Failure> {
-    let run = Deployment { plan, keys, world, schedule, placement };
-    run.watched::<S, E>(&mut |_| ControlFlow::Continue(()))
-}
-
 /// A run that is asked for.
 pub struct Deployment<'a> {
     /// The committee.
@@ -121,11 +105,14 @@ pub struct Deployment<'a> {
 }
 
 impl Deployment<'_> {
-    /// The run, with a look from outside at the end of every virtual minute, which may end it.
+    /// Runs the committee through the schedule, with a look from outside at the end of every virtual minute, which
+    /// may end it.
     ///
     /// # Errors
-    /// As of [`run`], and if it is ended.
-    pub fn watched<S: Priced, E: Subject>(
+    /// If the plan has no fast path, slots come so fast that a party that was down for a minute cannot catch up,
+    /// parties disagree, a value can be computed before its slot is final, a party that is up lacks values at the
+    /// end, or the run is ended.
+    pub fn run<S: Priced, E: Subject>(
         &self,
         watch: &mut dyn FnMut(Instant) -> ControlFlow<()>,
     ) -> Result<Report, Failure> {

@@ -22,17 +22,24 @@ fn watched(
     seed: u64,
     watch: &mut dyn FnMut(Instant) -> ControlFlow<()>,
 ) -> Result<Report, Failure> {
+    let (length, period) = (MINUTE * 24, Duration::from_secs(5));
+    scheduled(Schedule { length, period, restarts: 6, moves: 2 }, seed, watch)
+}
+
+fn scheduled(
+    schedule: Schedule,
+    seed: u64,
+    watch: &mut dyn FnMut(Instant) -> ControlFlow<()>,
+) -> Result<Report, Failure> {
     let stakes = [310_u64, 240, 150, 110, 90, 60, 40].map(|stake| Stake::new(stake.into()));
     let plan = Plan::new(stakes.to_vec(), Algorithm::Fast, Ratio::FIVE_SIXTHS).unwrap();
     let placement = prefinal_lab::place(&["all".to_owned()], 7, 3).unwrap().unwrap();
     let network = Network::placed(placement.clone(), Jitter::Percent(5));
     let cores = NonZeroU32::new(2).unwrap();
     let world = World { prices: Prices::FREE, network, cores, seed, slots: 0 };
-    let (length, period) = (MINUTE * 24, Duration::from_secs(5));
-    let schedule = Schedule { length, period, restarts: 6, moves: 2 };
     let (plan, world, schedule) = (&plan, &world, &schedule);
     let run = Deployment { plan, keys: 1, world, schedule, placement: Some(&placement) };
-    run.watched::<Wvuf, Jolteon>(watch)
+    run.run::<Wvuf, Jolteon>(watch)
 }
 
 #[test]
@@ -44,6 +51,21 @@ fn a_caller_looks_at_every_minute_and_may_end_the_run() {
     });
     assert!(ended.is_err_and(|failure| failure.to_string().contains("ended")));
     assert_eq!(looks, [MINUTE, MINUTE * 2, MINUTE * 3]);
+}
+
+/// Others keep 256 slots: at one a second, a party that is down for longer would never have their values.
+#[test]
+fn with_a_slot_every_second_all_that_were_down_catch_up() {
+    let (length, period) = (MINUTE * 40, Duration::from_secs(1));
+    let schedule = Schedule { length, period, restarts: 20, moves: 2 };
+    let report = scheduled(schedule, 4, &mut |_| ControlFlow::Continue(())).unwrap();
+    let longest = report.pauses.iter().map(|pause| pause.until.since(pause.from)).max().unwrap();
+    assert!(
+        longest > Duration::from_secs(180) && longest <= Duration::from_secs(192),
+        "{longest:?}"
+    );
+    let slots: u64 = report.minutes.iter().map(|minute| minute.slots).sum();
+    assert!((2300..=2400).contains(&slots), "{slots}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ::prefinal_beacon::Limits;
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::Instant;
 use prefinal_pvss_dkg::SharePath;
@@ -13,7 +14,7 @@ use prefinal_validator::setup::Plan;
 
 /// How often a restart is drawn again that would bring down too many at once.
 const TRIES: u32 = 100;
-/// The longest time for which a party is down.
+/// The longest time for which a party is down, if others keep the values of so many slots.
 const LONGEST: Duration = Duration::from_secs(600);
 /// The shortest time for which a party is down.
 const SHORTEST: Duration = Duration::from_secs(20);
@@ -102,6 +103,18 @@ impl Schedule {
         u64::try_from(slots).unwrap_or(u64::MAX)
     }
 
+    /// The time of the slots that a party may miss: it learns them from the values that others keep, and has a
+    /// quarter of these to do so.
+    fn most(&self) -> Duration {
+        let kept = u32::try_from(Limits::default().history).unwrap_or(u32::MAX);
+        self.period.saturating_mul(kept / 4 * 3)
+    }
+
+    /// The longest time for which a party is down.
+    fn longest(&self) -> Duration {
+        LONGEST.min(self.most())
+    }
+
     /// Draws what happens. Outages are in the middle of both halves.
     pub(super) fn draw(
         &self,
@@ -115,10 +128,19 @@ impl Schedule {
         if self.period.is_zero() || self.period > MINUTE {
             return Err(Failure::bad_input("a slot every so often: more than 0 s, at most 60"));
         }
+        let longest = self.longest();
+        if longest < MINUTE {
+            let (period, most, kept) =
+                (self.period, longest.as_secs_f64(), Limits::default().history);
+            return Err(Failure::bad_input(format!(
+                "a slot every {period:?}: others keep the values of {kept} slots, so a party may be down for \
+                 {most:.1} s, expected 60 or more"
+            )));
+        }
         let mut dice = Dice::new(seed ^ STREAM);
         let end = Instant::at(self.length);
-        let mut drawn = Drawn { plan, pauses: Vec::new() };
-        let length = (self.length / 72).clamp(MINUTE, LONGEST);
+        let mut drawn = Drawn { plan, most: self.most(), pauses: Vec::new() };
+        let length = (self.length / 72).clamp(MINUTE, longest);
         let outages = [1, 3].map(|quarter| {
             let from = Instant::at(self.length / 4 * quarter);
             Window::new(from, from + length)
@@ -127,7 +149,7 @@ impl Schedule {
             drawn.outage(window, &mut dice)?;
         }
         for _ in 0..self.restarts {
-            drawn.restart(self.length, &mut dice)?;
+            drawn.restart(self, &mut dice)?;
         }
         let moves = placement.map(|placement| self.draw_moves(placement.clone(), plan, &mut dice));
         let moves = moves.transpose()?.unwrap_or_default();
@@ -169,6 +191,8 @@ impl Schedule {
 /// Those that are down, as far as it is drawn.
 struct Drawn<'a> {
     plan: &'a Plan,
+    /// The time of the slots that a party may miss.
+    most: Duration,
     pauses: Vec<Pause>,
 }
 
@@ -177,12 +201,28 @@ impl Drawn<'_> {
     fn leaves_a_quorum(&self, new: &Pause) -> bool {
         let meets = |pause: &&Pause| pause.from <= new.until && new.from <= pause.until;
         let mut down: Vec<Party> = self.pauses.iter().filter(meets).map(|one| one.party).collect();
-        let is_twice = down.contains(&new.party);
+        let is_twice = down.contains(&new.party) || self.misses_too_much(new);
         down.push(new.party);
         let stakes = &self.plan.stakes;
         let stake = |party: &Party| stakes.get(party.index()).map_or(0, |stake| stake.get());
         let (down, total) = (down.iter().map(stake), stakes.iter().map(|stake| stake.get()));
         !is_twice && down.sum::<u128>().saturating_mul(3) < total.sum()
+    }
+
+    /// Whether the party of one more pause misses more than others keep before it is up for a minute, in which it
+    /// learns what it missed.
+    fn misses_too_much(&self, new: &Pause) -> bool {
+        let own = self.pauses.iter().filter(|pause| pause.party == new.party);
+        let mut own: Vec<&Pause> = own.chain([new]).collect();
+        own.sort_by_key(|pause| pause.from);
+        let (mut from, mut until) = (Instant::START, Instant::START);
+        own.into_iter().any(|pause| {
+            if pause.from > until + MINUTE {
+                from = pause.from;
+            }
+            until = pause.until;
+            until.since(from) > self.most
+        })
     }
 
     fn any(&self, dice: &mut Dice) -> Party {
@@ -217,8 +257,9 @@ impl Drawn<'_> {
     }
 
     /// Stops one party for some time, unless too many are down.
-    fn restart(&mut self, length: Duration, dice: &mut Dice) -> Result<(), Failure> {
-        let longest = LONGEST.min(length / 8);
+    fn restart(&mut self, schedule: &Schedule, dice: &mut Dice) -> Result<(), Failure> {
+        let length = schedule.length;
+        let longest = schedule.longest().min(length / 8);
         for _ in 0..TRIES {
             let party = self.any(dice);
             let down = dice.duration(SHORTEST, longest);
@@ -284,6 +325,28 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_down_for_longer_than_others_keep_values() {
+        let plan = plan(&[40, 30, 20, 10, 10, 5, 1], Algorithm::Fast);
+        for (period, most) in [(1, 192), (2, 384), (3, 576), (4, 600), (60, 600)] {
+            let length = MINUTE * 60 * 12;
+            let period = Duration::from_secs(period);
+            let schedule = Schedule { length, period, ..schedule(60) };
+            let drawn = schedule.draw(&plan, None, 2).unwrap();
+            let longest = drawn.pauses.iter().map(|pause| pause.until.since(pause.from)).max();
+            // That of the outages.
+            assert_eq!(longest, Some(Duration::from_secs(most)), "{period:?}");
+            for (at, one) in drawn.pauses.iter().enumerate() {
+                let next = |other: &&Pause| other.party == one.party && other.from > one.until;
+                let next = drawn.pauses.iter().filter(next).min_by_key(|other| other.from);
+                let is_apart = |next: &Pause| {
+                    next.from > one.until + MINUTE || next.until.since(one.from) <= period * 192
+                };
+                assert!(next.is_none_or(is_apart), "pause {at} with a slot every {period:?}");
+            }
+        }
+    }
+
+    #[test]
     fn parties_move_to_where_they_are_not() {
         let plan = plan(&[40, 30, 20, 10, 10, 5, 1], Algorithm::Fast);
         let placement = crate::place(&["all".to_owned()], 7, 3).unwrap().unwrap();
@@ -306,6 +369,8 @@ mod tests {
         assert!(error(short, &fast).contains("eight minutes"));
         let never = Schedule { period: Duration::ZERO, ..schedule(1) };
         assert!(error(never, &fast).contains("more than 0 s"));
+        let quick = error(Schedule { period: Duration::from_millis(300), ..schedule(1) }, &fast);
+        assert!(quick.contains("256 slots") && quick.contains("57.6 s"), "{quick}");
         let many = error(schedule(5000), &fast);
         assert!(many.contains("so many restarts"), "{many}");
         let tight = plan(&[40, 30, 20, 10, 10, 5, 1], Algorithm::Tight);
