@@ -426,7 +426,16 @@ def test_campaigns_that_make_no_sense(arguments: Any, kind: type) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
-@pytest.mark.parametrize("call", ["campaign(10_000_000)", "thresholds([4, 3, 2, 2, 1], slots=1_000_000)"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "campaign(10_000_000)",
+        "thresholds([4, 3, 2, 2, 1], slots=1_000_000)",
+        "hours(240, costs=None)",
+        "key_generation(costs=None)",
+        "transactions(costs=None, seconds=3600)",
+    ],
+)
 def test_ctrl_c_ends_long_experiments(call: str) -> None:
     code = f"""
 import os, prefinal, signal, threading

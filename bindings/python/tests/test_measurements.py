@@ -6,10 +6,7 @@ import csv
 import doctest
 import inspect
 import re
-import signal
 import subprocess
-import sys
-import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Optional
@@ -309,28 +306,3 @@ def test_what_progress_raises_ends_the_run() -> None:
     for run in (day, keys, load):
         with pytest.raises(RuntimeError, match="enough"):
             run(progress=stop)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
-@pytest.mark.parametrize(
-    "call",
-    ["hours(240, costs=None)", "key_generation(costs=None)", "transactions(costs=None, seconds=3600)"],
-)
-def test_ctrl_c_ends_long_measurements(call: str) -> None:
-    code = f"""
-import os, prefinal, signal, threading
-# A shell that starts the tests in the background has them ignore it.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-threading.Timer(0.2, lambda: print("others run", flush=True)).start()
-try:
-    prefinal.{call}
-except KeyboardInterrupt:
-    print("interrupted", flush=True)
-os._exit(0)
-"""
-    started = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert started.stdout is not None and started.stdout.readline() == "others run\n"
-    begin = time.monotonic()
-    started.send_signal(signal.SIGINT)
-    out, _ = started.communicate(timeout=60)
-    assert out == "interrupted\n" and time.monotonic() - begin < 10
