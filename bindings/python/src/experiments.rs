@@ -52,7 +52,7 @@ pub(crate) struct ProfileColumns {
 }
 
 impl ProfileColumns {
-    /// Beside the waits.
+    /// The other columns, and those of the waits.
     fn of(rows: &[Row]) -> (Self, WaitColumns) {
         let (mut columns, mut all) = (Self::default(), WaitColumns::default());
         for row in rows {

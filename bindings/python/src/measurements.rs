@@ -7,14 +7,13 @@ use std::time::Duration;
 use prefinal_crypto_core::access::Party;
 use prefinal_lab::Failure;
 use prefinal_lab::dealt::World;
-use prefinal_lab::dealt::deployment::{Deployment, MINUTE, Report, Schedule};
+use prefinal_lab::dealt::deployment::{Deployment, Report, Schedule};
 use prefinal_lab::dealt::transactions::{Beside, Demand, Experiment, Point};
 use prefinal_lab::observe::{Interface, Order, Rate};
 use prefinal_lab::transcripts::{self, Agreement, Transcripts};
 use prefinal_lab::waits::Waits;
 use prefinal_protocol::Instant;
 use prefinal_registry::{Bls, Jolteon, Wvuf, scheme};
-
 use prefinal_weighted_rounding::Stake;
 use pyo3::prelude::*;
 
@@ -28,8 +27,9 @@ use crate::work::stepwise;
 const MOST_HOURS: u64 = 240;
 /// Restarts and moves of a run.
 const MOST_INCIDENTS: u32 = 10_000;
-/// Seconds that are counted, and before; transactions a second.
+/// Seconds that are counted, and seconds before these.
 const MOST_SECONDS: u64 = 3600;
+/// Transactions that are submitted in a second.
 const MOST_TRANSACTIONS: u64 = 1_000_000;
 
 /// Tells of steps; breaks when nobody listens any more.
@@ -106,7 +106,7 @@ struct PhaseColumns {
     by_fast_path: Vec<usize>,
 }
 
-/// Hours of a committee.
+/// What a committee went through in hours.
 #[derive(IntoPyObject)]
 pub(crate) struct HoursResult {
     minutes: MinuteColumns,
@@ -126,9 +126,8 @@ impl HoursResult {
             let down = report.down(number);
             let stake = |party: &Party| stakes.get(party.index()).map_or(0, |stake| stake.get());
             let total = stakes.iter().map(|stake| stake.get()).sum();
-            let end = Instant::START + MINUTE * (number + 1);
             minutes.minute.push(number);
-            minutes.paths.push(if end <= report.switched { "slow" } else { "both" });
+            minutes.paths.push(report.paths(number));
             minutes.slots.push(minute.slots);
             minutes.values.push(minute.waits.count());
             minutes.by_fast_path.push(minute.by_fast_path);

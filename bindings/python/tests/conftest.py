@@ -29,7 +29,7 @@ def published() -> Callable[[str], Any]:
 
 @pytest.fixture(scope="session")
 def command() -> Path:
-    """The command, which `cargo xtask test python` builds; `PREFINAL` says where it is, if elsewhere."""
+    """The command, which `cargo xtask test python` builds; `PREFINAL` names another place of it."""
     given = os.environ.get("PREFINAL")
     path = Path(given or ROOT / "target" / "debug" / "prefinal").resolve()
     if not path.exists():

@@ -1,4 +1,4 @@
-"""Pictures are drawn."""
+"""What the plots show of what they are given, read from their axes."""
 
 from __future__ import annotations
 

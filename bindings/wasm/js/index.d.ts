@@ -72,7 +72,7 @@ export class Chain extends Held {
   });
   /**
    * The chain that a relay describes, if it is the one with this hash: which names the key, so it must be known from
-   * elsewhere than from the relay. Throws `wrong-chain-hash` for another chain.
+   * someone you trust, not from the relay. Throws `wrong-chain-hash` for another chain.
    */
   static fromInfo(info: ChainInfo | string, hash: Bytes): Chain;
   /** drand's default chain. */

@@ -138,7 +138,7 @@ impl Cells {
         Self { word, zeros: of(bits.zero), ones: of(bits.one) }
     }
 
-    /// These proposers alone.
+    /// The bits of those proposers alone whose places the mask has.
     pub(crate) const fn among(self, mask: u64) -> Self {
         Self { zeros: self.zeros & mask, ones: self.ones & mask, ..self }
     }

@@ -11,7 +11,6 @@ use clap::Args;
 use prefinal_crypto_core::access::Party;
 use prefinal_lab::Failure;
 use prefinal_lab::dealt::deployment::{Deployment, MINUTE, Minute, Phase, Report, Schedule};
-use prefinal_lab::global::SlotTimes;
 use prefinal_lab::waits::Waits;
 use prefinal_protocol::Instant;
 use prefinal_registry::{Bls, Jolteon, Wvuf, scheme};
@@ -64,6 +63,19 @@ struct Shown<'a> {
     report: &'a Report,
     plan: &'a Plan,
     seed: u64,
+    /// Of each minute the times from global finalization to global reconstruction, of the slots that are final in it.
+    gaps: Vec<Waits>,
+}
+
+/// From global finalization to global reconstruction, minute by minute.
+fn gaps(report: &Report) -> Vec<Waits> {
+    let mut spans = vec![Vec::new(); report.minutes.len()];
+    for times in &report.global {
+        let minute = times.finalized.since_start().as_secs() / MINUTE.as_secs();
+        let minute = usize::try_from(minute).ok().and_then(|minute| spans.get_mut(minute));
+        minute.into_iter().for_each(|spans| spans.push(gap(times)));
+    }
+    spans.into_iter().map(|spans| spans.into_iter().collect()).collect()
 }
 
 pub(super) fn run(options: &Options, schedule: &Schedule) -> Result<(), Failure> {
@@ -79,7 +91,7 @@ pub(super) fn run(options: &Options, schedule: &Schedule) -> Result<(), Failure>
         scheme::Name::Bls => run.run::<Bls, Jolteon>(watch)?,
         scheme::Name::Wvuf => run.run::<Wvuf, Jolteon>(watch)?,
     };
-    let shown = Shown { report: &report, plan: &plan, seed };
+    let shown = Shown { report: &report, plan: &plan, seed, gaps: gaps(&report) };
     shown.print();
     let mut files = shown.write(options)?.to_vec();
     let json = options.out.join("costs.json");
@@ -155,11 +167,8 @@ impl Shown<'_> {
         percent(down.sum(), self.plan.stakes.iter().map(|stake| stake.get()).sum())
     }
 
-    /// The times from global finalization to global reconstruction, of the slots that are final in a minute.
-    fn gaps(&self, minute: u32) -> Waits {
-        let from = Instant::START + MINUTE * minute;
-        let own = |times: &&SlotTimes| from <= times.finalized && times.finalized < from + MINUTE;
-        self.report.global.iter().filter(own).map(gap).collect()
+    fn gaps(&self, minute: u32) -> Option<&Waits> {
+        self.gaps.get(usize::try_from(minute).ok()?)
     }
 
     fn minutes(&self) -> impl Iterator<Item = (u32, &Minute)> {
@@ -201,15 +210,13 @@ impl Shown<'_> {
     fn row(&self, minute: u32, what: &Minute) -> Vec<String> {
         let Minute { slots, waits, by_fast_path, caught_up } = what;
         let gaps = self.gaps(minute);
-        let end = Instant::START + MINUTE * (minute + 1);
-        let paths = if end <= self.report.switched { "slow" } else { "both" };
         let down = self.report.down(minute).iter().map(|party| party.get().to_string()).collect();
         let moved = self.report.moved(minute).map(|one| one.party.get().to_string()).collect();
         let list = |parties: Vec<String>| parties.join(" ");
         vec![
             minute.to_string(),
             self.seed.to_string(),
-            paths.to_owned(),
+            self.report.paths(minute).to_owned(),
             slots.to_string(),
             waits.count().to_string(),
             microseconds(waits.mean()),
@@ -221,8 +228,8 @@ impl Shown<'_> {
             list(down),
             self.down(minute),
             list(moved),
-            microseconds(gaps.mean()),
-            microseconds(gaps.percentile(99)),
+            microseconds(gaps.and_then(Waits::mean)),
+            microseconds(gaps.and_then(|gaps| gaps.percentile(99))),
         ]
     }
 
@@ -271,7 +278,7 @@ impl Shown<'_> {
             self.line("99th percentile", |_, what| ms(what.waits.percentile(99))),
             self.line("mean", |_, what| ms(what.waits.mean())),
             self.line("median", |_, what| ms(what.waits.percentile(50))),
-            self.line("final to computable, mean", |minute, _| ms(self.gaps(minute).mean())),
+            self.line("final to computable, mean", |minute, _| ms(self.gaps(minute)?.mean())),
         ];
         let points = lines.iter().flat_map(|line| &line.points);
         let top = points.map(|(_, up)| *up).fold(1.0, f64::max) * 1.05;

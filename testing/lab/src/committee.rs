@@ -33,9 +33,8 @@ use super::prices::{Bill, heaviest};
 pub use super::seen::Observation;
 use crate::failure::Failure;
 use crate::known::CheckedPartials;
-use crate::legible::{ReadableEngine, heard, heard_partial, partial_in};
+use crate::legible::{ReadableEngine, heard, heard_of_beacon, partial_in};
 use crate::lives::Lives;
-use crate::local::Heard;
 use crate::machine::{JobOf, MessageOf, RecordOf, VerdictOf};
 use crate::seating::Seating;
 use prefinal_engine::Work;
@@ -344,9 +343,7 @@ impl<S: Priced, E: Subject> Host for ValidatorHost<S, E> {
         let from = self.party(from);
         let (epoch, heard) = match &**message {
             Message::Engine(epoch, message) => (*epoch, heard::<S, E>(from, message)),
-            Message::Beacon(epoch, message) => {
-                (*epoch, Heard::new(from, None, heard_partial(message)))
-            }
+            Message::Beacon(epoch, message) => (*epoch, heard_of_beacon(from, message)),
             Message::Beside(_) | Message::Ask { .. } | Message::Final { .. } => return None,
         };
         heard.map(|heard| Observation::Heard(epoch, heard))

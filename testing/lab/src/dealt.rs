@@ -39,7 +39,7 @@ use crate::failure::Failure;
 use crate::global::{Exceptions, GlobalClock, Sign};
 use crate::known::CheckedPartials;
 use crate::latency::{INSTANT, KEPT, Outcome, PATIENCE};
-use crate::legible::{Act, ReadableEngine, heard, heard_partial, partial_in};
+use crate::legible::{Act, ReadableEngine, heard, heard_of_beacon, partial_in};
 use crate::lives::Lives;
 use crate::local::{Heard, Imperfections};
 use crate::priced::Priced;
@@ -97,7 +97,7 @@ pub fn both<S: Priced, E: Subject>(
 /// Runs a committee with the algorithm of its plan, in the same way.
 ///
 /// # Errors
-/// As [`both`].
+/// The same as [`both`].
 pub fn one<S: Priced, E: Subject>(
     plan: &Plan,
     keys: u64,
@@ -409,7 +409,7 @@ impl<E: Subject, F: Scheme + Random, S: Priced> Host for DealtHost<E, F, S> {
         let heard = match &*parcel.post {
             _ if !self.listens => None,
             Post::Engine(message) => heard::<F, E>(from, message),
-            Post::Beacon(message) => Heard::new(from, None, heard_partial(message)),
+            Post::Beacon(message) => heard_of_beacon(from, message),
         };
         heard.map(Fact::Heard)
     }

@@ -114,8 +114,16 @@ pub(crate) fn heard<S: Function, E: ReadableEngine>(
     Heard::new(from, E::last_vote(message), partial)
 }
 
+/// What a beacon's message brings.
+pub(crate) fn heard_of_beacon<S: Function>(
+    from: Party,
+    message: &::prefinal_beacon::Message<S>,
+) -> Option<Heard> {
+    Heard::new(from, None, heard_partial(message))
+}
+
 /// The partial that a beacon's message is, if it is one.
-pub(crate) const fn heard_partial<S: Function>(
+const fn heard_partial<S: Function>(
     message: &::prefinal_beacon::Message<S>,
 ) -> Option<HeardPartial> {
     match message {

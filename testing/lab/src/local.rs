@@ -92,9 +92,9 @@ pub struct HeardPartial {
 /// What a message brings to a party, as far as local times depend on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {
-    /// The sender.
+    /// The party that sent the message.
     pub from: Party,
-    /// A vote.
+    /// The vote in it, if it is one that can make a slot final.
     pub vote: Option<LastVote>,
     /// A partial, which a vote may carry.
     pub partial: Option<HeardPartial>,
@@ -133,7 +133,7 @@ pub enum WaitReason {
 }
 
 impl WaitReason {
-    /// All of them.
+    /// Every reason, in the order in which tables show them.
     pub const ALL: [Self; 8] = [
         Self::AtOnce,
         Self::InOrder,
@@ -368,9 +368,8 @@ impl LocalAccount {
             return Ok(WaitReason::Unbound);
         }
         // Who holds no shares reveals nothing.
-        let holders =
-            bound.iter().copied().filter(|party| scales.weight(&BTreeSet::from([*party])) > 0);
-        let missing: BTreeSet<Party> = holders.filter(|party| !partials.contains(party)).collect();
+        let holds = |party: &Party| scales.weights.get(party.index()).is_some_and(|held| *held > 0);
+        let missing: BTreeSet<Party> = bound.difference(partials).copied().filter(holds).collect();
         let mut late = missing.iter().filter(|party| {
             let voted = self.voters.get(party).map(|(voted, _)| *voted);
             let revealed = self.revealed.get(party).copied();

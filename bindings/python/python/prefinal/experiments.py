@@ -18,7 +18,7 @@ from typing import Any, Callable, Literal, Optional, Union
 
 from prefinal import _core
 from prefinal.rounding import RatioLike, _ratio
-from prefinal.simulation import EngineName, RoundTrips, _arguments
+from prefinal.simulation import EngineName, RoundTrips, _arguments, _frame
 
 __all__ = ["Campaign", "Thresholds", "Violation", "campaign", "measure_costs", "thresholds"]
 
@@ -47,15 +47,11 @@ class Thresholds:
 
     def frame(self) -> Any:
         """The waits as a ``pandas.DataFrame``; needs pandas."""
-        import pandas
-
-        return pandas.DataFrame(self.waits)
+        return _frame(self.waits)
 
     def delays_frame(self) -> Any:
         """The message delays as a ``pandas.DataFrame``; needs pandas."""
-        import pandas
-
-        return pandas.DataFrame(self.delays)
+        return _frame(self.delays)
 
 
 def thresholds(
@@ -134,9 +130,7 @@ class Campaign:
 
     def frame(self) -> Any:
         """What was done to executions as a ``pandas.DataFrame``; needs pandas."""
-        import pandas
-
-        return pandas.DataFrame(self.counts)
+        return _frame(self.counts)
 
     def executions_frame(self) -> Any:
         """The executions as a ``pandas.DataFrame``, a row for each, indexed by seed; needs pandas.

@@ -20,7 +20,7 @@ from typing import Any, Callable, Literal, Optional, Union
 from prefinal import _core
 from prefinal import stakes as _tables
 from prefinal.rounding import RatioLike
-from prefinal.simulation import RoundTrips, _arguments
+from prefinal.simulation import RoundTrips, _arguments, _frame
 
 __all__ = ["Hours", "KeyGeneration", "Transactions", "hours", "key_generation", "transactions"]
 
@@ -250,9 +250,3 @@ def _stakes(given: Optional[Iterable[Any]], most: Optional[int] = None) -> Itera
         return given
     table = _tables.load("aptos_mainnet_129")
     return table.largest(len(table.stakes) if most is None else most)
-
-
-def _frame(columns: dict[str, list[Any]]) -> Any:
-    import pandas
-
-    return pandas.DataFrame(columns)

@@ -111,9 +111,7 @@ class Simulation:
 
     def frame(self) -> Any:
         """The events as a ``pandas.DataFrame``; needs pandas."""
-        import pandas
-
-        return pandas.DataFrame(self.columns)
+        return _frame(self.columns)
 
     def waits_frame(self) -> Any:
         """The waits as a ``pandas.DataFrame``: ``slot``, ``party``, ``path``, ``ms``; needs pandas."""
@@ -126,10 +124,8 @@ class Simulation:
 
         ``longest_ms`` is the longest wait of any party, the paper's latency of the slot (Definition 12).
         """
-        import pandas
-
         longest = self.waits_frame().groupby("slot")["ms"].max()
-        frame = pandas.DataFrame(self.global_times)
+        frame = _frame(self.global_times)
         return frame.assign(longest_ms=frame["slot"].map(longest))
 
 
@@ -183,6 +179,12 @@ def simulate(
     columns, times = _core.simulate(arguments, progress)
     parties = len(arguments["stakes"])
     return Simulation(path, scheme, parties, slots, seed, columns, times, engine)
+
+
+def _frame(columns: dict[str, list[Any]]) -> Any:
+    import pandas
+
+    return pandas.DataFrame(columns)
 
 
 def _arguments(

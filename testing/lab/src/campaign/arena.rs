@@ -26,7 +26,7 @@ use super::permissive::{self, FIRST, Permissive, World};
 use super::vice::Mail;
 use crate::finality::Ballot;
 use crate::known::CheckedPartials;
-use crate::legible::{Act, ReadableEngine, heard, heard_partial, partial_in};
+use crate::legible::{Act, ReadableEngine, heard, heard_of_beacon, partial_in};
 use crate::lives::Lives;
 use crate::local::Heard;
 use crate::seating::Seating;
@@ -206,7 +206,7 @@ impl<E: ReadableEngine, S: Forge> Host for Arena<E, S> {
                 (self.ear)(at, from, message);
                 heard::<S, E>(from, message)
             }
-            Post::Beacon(message) => Heard::new(from, None, heard_partial(message)),
+            Post::Beacon(message) => heard_of_beacon(from, message),
         };
         heard.map(Observation::Heard)
     }

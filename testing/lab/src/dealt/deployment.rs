@@ -90,9 +90,9 @@ pub struct Report {
     pub events: u64,
 }
 
-/// A run that is asked for.
+/// One deployment: its committee, its world and its schedule.
 pub struct Deployment<'a> {
-    /// The committee.
+    /// The members' stakes, and how they are rounded.
     pub plan: &'a Plan,
     /// Seed of the keys.
     pub keys: u64,
@@ -331,12 +331,17 @@ impl Log {
     }
 }
 
+/// The time of a minute, of which the first is 0.
+fn window(minute: u32) -> Window {
+    let from = Instant::START + MINUTE * minute;
+    Window::new(from, from + MINUTE)
+}
+
 impl Report {
     /// The parties that were down at some time of a minute.
     #[must_use]
     pub fn down(&self, minute: u32) -> BTreeSet<Party> {
-        let (from, until) =
-            (Instant::START + MINUTE * minute, Instant::START + MINUTE * (minute + 1));
+        let Window { from, until } = window(minute);
         let pauses = self.pauses.iter();
         let meets = pauses.filter(|pause| pause.from < until && from < pause.until);
         meets.map(|pause| pause.party).collect()
@@ -344,9 +349,13 @@ impl Report {
 
     /// The moves of a minute.
     pub fn moved(&self, minute: u32) -> impl Iterator<Item = &Move> {
-        let (from, until) =
-            (Instant::START + MINUTE * minute, Instant::START + MINUTE * (minute + 1));
-        self.moves.iter().filter(move |one| from <= one.at && one.at < until)
+        self.moves.iter().filter(move |one| window(minute).holds(one.at))
+    }
+
+    /// The paths of the values of a minute: `slow` if it ends before the switch, else `both`.
+    #[must_use]
+    pub fn paths(&self, minute: u32) -> &'static str {
+        if window(minute).until <= self.switched { "slow" } else { "both" }
     }
 }
 

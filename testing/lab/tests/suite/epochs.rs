@@ -186,13 +186,13 @@ impl<S: Lab, E: Subject> Run<S, E> {
 
 /// What a run without faults shows.
 struct Calm {
-    /// Where epochs begin.
+    /// The first slot of each epoch.
     first: BTreeMap<EpochId, Slot>,
     /// How many records each seat has written.
     records: BTreeMap<Seat, u64>,
     /// When slots were final at seat 0.
     finalized: BTreeMap<Slot, Instant>,
-    /// Slots that the fast path revealed somewhere.
+    /// Slots whose value some party had by the fast path.
     fast: BTreeSet<Slot>,
     refusals: BTreeMap<String, usize>,
 }
