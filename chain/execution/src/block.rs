@@ -67,7 +67,7 @@ pub struct Block<T> {
     /// The position of the block in the tree of proposals.
     pub header: Header,
     transactions: Arc<[T]>,
-    system: Option<Arc<[u8]>>,
+    system: Arc<[Arc<[u8]>]>,
     bytes: u64,
     has_tail: bool,
 }
@@ -133,23 +133,25 @@ impl<T: Transaction> Block<T> {
             sum.saturating_add(u64::try_from(transaction.encoded_len()).unwrap_or(u64::MAX))
         });
         let has_tail = transactions.iter().any(|transaction| transaction.part() == Part::Tail);
-        Self { header, transactions, system: None, bytes, has_tail }
+        Self { header, transactions, system: Arc::default(), bytes, has_tail }
     }
 
-    /// The block with a system transaction: what the chain itself writes in it, behind the transactions of the
-    /// proposer. Nobody signs it, for all parties derive the same one from the order. Its encoding is the executor's
-    /// matter.
+    /// The block with more system transactions: what the chain itself has in it, behind the transactions that are
+    /// executed. All parties derive the same ones from the order. Their encoding is the executor's matter.
     #[must_use]
-    pub fn with_system_transaction(self, encoded: impl Into<Arc<[u8]>>) -> Self {
-        let system = encoded.into();
-        let length = u64::try_from(system.len()).unwrap_or(u64::MAX);
-        Self { bytes: self.bytes.saturating_add(length), system: Some(system), ..self }
+    pub fn with_system_transactions(self, encoded: impl IntoIterator<Item = Arc<[u8]>>) -> Self {
+        let before = self.system.len();
+        let system: Arc<[Arc<[u8]>]> = self.system.iter().cloned().chain(encoded).collect();
+        let bytes = system.iter().skip(before).fold(self.bytes, |sum, one| {
+            sum.saturating_add(u64::try_from(one.len()).unwrap_or(u64::MAX))
+        });
+        Self { bytes, system, ..self }
     }
 
-    /// The system transaction, if the block has one.
+    /// The system transactions, in their order.
     #[must_use]
-    pub fn system_transaction(&self) -> Option<&[u8]> {
-        self.system.as_deref()
+    pub fn system_transactions(&self) -> &[Arc<[u8]>] {
+        &self.system
     }
 
     /// The proposer's transactions, in their order. This is not the order of execution: see

@@ -63,7 +63,21 @@ impl EpochRow {
     /// Where the row is in the state.
     #[must_use]
     pub fn key(&self) -> StateKey {
-        StateKey::new(EPOCH, &self.epoch.get().to_be_bytes())
+        Self::key_of(self.epoch)
+    }
+
+    /// Where the row of this epoch is in the state.
+    #[must_use]
+    pub fn key_of(epoch: EpochId) -> StateKey {
+        StateKey::new(EPOCH, &epoch.get().to_be_bytes())
+    }
+
+    /// The row of this epoch, as [`to_row`](Self::to_row) writes it; `None` if it is none.
+    #[must_use]
+    pub fn from_row(epoch: EpochId, row: &[u8]) -> Option<Self> {
+        let (first, members) = row.split_first_chunk()?;
+        let first = Slot::new(u64::from_be_bytes(*first));
+        Some(Self { epoch, first, members: members.try_into().ok()? })
     }
 
     /// The row's value: first slot (8, big-endian) ‖ [`MemberList::id`] (32).

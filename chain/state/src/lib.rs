@@ -54,7 +54,7 @@
 //! | [`proof`] | keys, roots, and proofs of rows and of transactions: with [`account`] all that a light client needs, without `std` and without the feature `store` |
 //! | [`account`] | accounts of transfers, and their rows |
 //! | (root) | [`StateStore`], the [`View`]s that executors read, [`Pending`] changes of a block; for other nodes [`BlockExport`], [`ProvenPlace`], [`BlockDelta`] and ranges of a state ([`View::range`]), and how such a state is restored ([`StateStore::begin_restore`]) |
-//! | (root) | [`SystemTransaction`], by which the chain itself writes a row with a block |
+//! | (root) | [`SystemTransaction`], by which the chain itself writes a row with a block, or keeps bytes with it |
 //! | [`transfers`] | the executor of payments, and of payments that the slot's value decides |
 //! | `evm` | the executor of the Ethereum Virtual Machine, with the feature `evm` |
 //!

@@ -1,74 +1,97 @@
-//! What a chain itself writes into its state: one row with a block, behind the proposer's transactions.
+//! What a chain itself has in its blocks, behind the transactions that are executed.
 //!
-//! Nobody signs it. Validators derive it from the order of blocks, all the same one; others believe it because the
-//! block's certificate covers its transactions as well ([`ProvenPlace`](crate::ProvenPlace)). It counts as the last
-//! transaction of its block, and its receipt is empty.
+//! Validators derive it from the order of blocks, all the same; others believe it because the block's certificate covers
+//! all its transactions ([`ProvenPlace`](crate::ProvenPlace)). Each counts as a transaction of its block, and its receipt
+//! is empty.
 //!
-//! | bytes | field                                       |
-//! |-------|---------------------------------------------|
-//! | 0     | 0xff, which no signed transaction begins with |
-//! | 1..33 | [`StateKey`] of the row                     |
-//! | 33..  | the row's value                             |
+//! | bytes | of what the block carries, any number | of a row that the chain writes, one and last |
+//! |-------|---------------------------------------|----------------------------------------------|
+//! | 0     | 0xfe                                  | 0xff                                         |
+//! | 1..33 | the bytes, to the end                 | [`StateKey`] of the row                      |
+//! | 33..  |                                       | the row's value                              |
+//!
+//! What a block carries changes no state: dealings of a key generation, for example, which validators read that were
+//! away. No transaction that is executed begins with either byte ([`StoredTransaction`]).
+use std::sync::Arc;
+
 use prefinal_execution::{Block, Header};
 
 use crate::node::Row;
 use crate::proof::{StateKey, TransactionResult, sha256};
 use crate::store::StoredTransaction;
 
-/// The first byte, see [`StoredTransaction`].
-const MARK: u8 = 0xff;
+const CARRIED: u8 = 0xfe;
+const ROW: u8 = 0xff;
 
-/// A row that the chain writes.
+/// A transaction of the chain itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SystemTransaction {
-    /// Where the row is in the state.
-    pub key: StateKey,
-    /// The value that it has from this block on.
-    pub row: Row,
+pub enum SystemTransaction {
+    /// Bytes that are kept with the block and change nothing.
+    Carried(Arc<[u8]>),
+    /// A row that the chain writes.
+    Row {
+        /// Where the row is in the state.
+        key: StateKey,
+        /// The value that it has from this block on.
+        row: Row,
+    },
 }
 
 impl SystemTransaction {
     /// The bytes that stand behind the block's transactions.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        [&[MARK], self.key.as_bytes().as_slice(), &self.row].concat()
+        match self {
+            Self::Carried(bytes) => [&[CARRIED], &**bytes].concat(),
+            Self::Row { key, row } => [&[ROW], key.as_bytes().as_slice(), row].concat(),
+        }
     }
 
     /// The transaction of these bytes, or `None` if they are none.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (key, row) = bytes.strip_prefix(&[MARK])?.split_first_chunk()?;
-        Some(Self { key: StateKey::from_bytes(*key), row: row.into() })
+        match bytes.split_first()? {
+            (&CARRIED, carried) => Some(Self::Carried(carried.into())),
+            (&ROW, rest) => {
+                let (key, row) = rest.split_first_chunk()?;
+                Some(Self::Row { key: StateKey::from_bytes(*key), row: row.into() })
+            }
+            _ => None,
+        }
     }
 
     pub(crate) fn result(&self) -> TransactionResult {
         TransactionResult { transaction: sha256(&[&self.to_bytes()]), receipt: Vec::new() }
     }
+
+    /// All of a block; `None` if one is none, or follows a row.
+    pub(crate) fn all<B: AsRef<[u8]>>(encoded: &[B]) -> Option<Vec<Self>> {
+        let all: Vec<_> =
+            encoded.iter().map(|one| Self::from_bytes(one.as_ref())).collect::<Option<_>>()?;
+        let before = all.split_last().map_or(&[][..], |(_, before)| before);
+        let is_right = before.iter().all(|one| matches!(one, Self::Carried(_)));
+        is_right.then_some(all)
+    }
 }
 
-/// The transactions of a block as they are kept and served, the system transaction last.
+/// The transactions of a block as they are kept and served, those of the chain last.
 pub(crate) fn encoded<T: StoredTransaction>(block: &Block<T>) -> Vec<Vec<u8>> {
-    let signed = block.transactions().iter().map(StoredTransaction::to_bytes);
-    signed.chain(block.system_transaction().map(<[u8]>::to_vec)).collect()
+    let executed = block.transactions().iter().map(StoredTransaction::to_bytes);
+    executed.chain(block.system_transactions().iter().map(|one| one.to_vec())).collect()
 }
 
 /// The block of these transactions, encoded as [`StoredTransaction`] and [`SystemTransaction`] say; `None` if one does
-/// not decode, or follows a system transaction.
+/// not decode, or follows one that must be behind it.
 #[must_use]
 pub fn decoded_block<T: StoredTransaction>(
     header: Header,
     transactions: &[Vec<u8>],
 ) -> Option<Block<T>> {
-    let (signed, system) = match transactions.split_last() {
-        Some((last, signed)) if SystemTransaction::from_bytes(last).is_some() => {
-            (signed, Some(last))
-        }
-        _ => (transactions, None),
-    };
-    let signed: Option<Vec<T>> = signed.iter().map(|bytes| T::from_bytes(bytes)).collect();
-    let block = Block::new(header, signed?);
-    Some(match system {
-        Some(system) => block.with_system_transaction(system.as_slice()),
-        None => block,
-    })
+    let is_executed = |one: &&Vec<u8>| !matches!(one.first(), Some(&(CARRIED | ROW)));
+    let count = transactions.iter().take_while(is_executed).count();
+    let (executed, system) = transactions.split_at_checked(count)?;
+    SystemTransaction::all(system)?;
+    let executed: Option<Vec<T>> = executed.iter().map(|bytes| T::from_bytes(bytes)).collect();
+    let system = system.iter().map(|one| one.as_slice().into());
+    Some(Block::new(header, executed?).with_system_transactions(system))
 }

@@ -208,7 +208,7 @@ pub struct Pending {
     step: u8,
     changes: Changes,
     tree: TreeUpdate,
-    system: Option<SystemTransaction>,
+    system: Vec<SystemTransaction>,
 }
 
 impl Pending {
@@ -222,18 +222,17 @@ impl Pending {
             step: 0,
             changes: Changes::new(),
             tree: TreeUpdate::default(),
-            system: None,
+            system: Vec::new(),
         }
     }
 
-    /// As [`new`](Self::new), for executors: with the row that the block's system transaction writes, and its result.
+    /// As [`new`](Self::new), for executors: with what the block's system transactions write, and their results.
     ///
     /// # Errors
-    /// If the block has a system transaction that is none.
+    /// If the block has a system transaction that is none, or one behind a row.
     pub fn of<T: Transaction>(parent: &View, block: &Block<T>) -> Result<Self, StateError> {
-        let unreadable = || StateError::damaged("a system transaction that cannot be read");
-        let system = block.system_transaction().map(SystemTransaction::from_bytes);
-        let system = system.map(|one| one.ok_or_else(unreadable)).transpose()?;
+        let unreadable = || StateError::damaged("system transactions that cannot be read");
+        let system = SystemTransaction::all(block.system_transactions()).ok_or_else(unreadable)?;
         Ok(Self { system, ..Self::new(parent, &block.header) })
     }
 
@@ -255,8 +254,12 @@ impl Pending {
     /// If the store cannot be read, or if this is the third call.
     pub fn apply(&mut self, mut changes: Changes) -> Result<(), StateError> {
         // With the head, for each further step of the tree would cost its hashes again.
-        let system = self.system.as_ref().filter(|_| self.step == 0);
-        changes.extend(system.map(|one| (one.key, Some(one.row.clone()))));
+        if self.step == 0 {
+            changes.extend(self.system.iter().filter_map(|one| match one {
+                SystemTransaction::Row { key, row } => Some((*key, Some(row.clone()))),
+                SystemTransaction::Carried(_) => None,
+            }));
+        }
         let (mut put, mut removed) = (BTreeMap::new(), Vec::new());
         for (key, row) in &changes {
             match row {
@@ -307,7 +310,7 @@ impl Pending {
     }
 
     /// The block's roots, its state and what a store needs of it. `results` are in the order of the block's
-    /// transactions, without that of a system transaction that [`of`](Self::of) has read.
+    /// transactions, without those of system transactions that [`of`](Self::of) has read.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -316,7 +319,7 @@ impl Pending {
         header: &Header,
         mut results: Vec<TransactionResult>,
     ) -> Result<Finished, StateError> {
-        results.extend(self.system.as_ref().map(SystemTransaction::result));
+        results.extend(self.system.iter().map(SystemTransaction::result));
         let state = self.expect(&self.root)?.hash();
         let items = place::items(header, &results);
         let roots = Roots { state, receipts: *ListRoot::of(&items).as_bytes() };

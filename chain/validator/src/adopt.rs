@@ -2,11 +2,12 @@
 //!
 //! Engines of its peers give the last blocks only, and their beacons the last values: a party that missed more is
 //! never with them again by its own messages. So it follows the chain as a full node does, into its own store, with
-//! everything verified, and then starts from its journal as after any crash. What is new are four records behind
-//! those that are there:
+//! everything verified, and then starts from its journal as after any crash. What is new are records behind those that
+//! are there:
 //!
 //! | record of        | says                                        | what is skipped                            |
 //! |------------------|---------------------------------------------|--------------------------------------------|
+//! | key generations  | these transactions of theirs were ordered   | nothing: dealings are checked, keys opened |
 //! | the engine       | this slot is final, with this value         | blocks that are final and older            |
 //! | the beacon       | the slots up to this one were passed over   | values, which peers and archives have      |
 //! | certificates     | the same of the states' certificates        | certificates: the store has them           |
@@ -22,7 +23,13 @@
 //! The record for certificates does not depend on the others: wherever the order goes on, states that the store has
 //! are executed by nobody here again, so nobody here could say any more what their certificates are about.
 //!
-//! **What an engine has to be shown**, beside its own records ([`Engine::RECALLS`]):
+//! **Epochs.** Blocks carry the transactions that make keys and change committees, and the store keeps them: the
+//! certificate of a block covers them like those that are executed. So a party reads all of them in their order, opens
+//! its shares of each epoch's key and deals on, as any other party did. It must have the blocks of the chain's first slots
+//! in its journal, for nobody executes those. Where an epoch begins is in the state ([`StoredBlocks::first_slot`]). A
+//! committee that never announced itself there ends the way (`execution`, module `committees`).
+//!
+//! **What an engine has to be shown**, beside its own records ([`Engine::RECALLS`]), of the epoch's own slots:
 //!
 //! | engine    | of the past its rules look at                             | it is shown                          |
 //! |-----------|-----------------------------------------------------------|--------------------------------------|
@@ -31,17 +38,14 @@
 //! | DISPEL    | what 256 stages have ordered, which is not ordered again  | the transactions of the last blocks  |
 //! | Trantor   | which batches 1024 heights have ordered, in which of 256 heights each transaction stood last, and which leaders failed | it cannot be shown that: see its `adapter` |
 //!
-//! The store has those transactions that are executed. An engine may order others a second time, which nobody executes.
+//! The store has those transactions that are executed or carried. An engine may order others a second time, which nobody
+//! executes.
 //!
 //! **What engines still do by themselves**: all of them fetch what was decided a short while ago. It is how a party comes
 //! from the last block of its store to the tip, how one that missed less comes back, and the only way on a chain that
-//! executes nothing, while committees change, and on Trantor. Checkpoints and state transfer of Trantor's `Replica`
-//! are for chains whose state is Trantor's application, without certificates of states by this crate. So nothing of that
-//! is given up.
-//!
-//! **Where it is refused.** Blocks that decide on committees or make keys must be read, all of them. So the chain's
-//! committee has to stay, and the party must have its keys. Where parties count by keys that they publish, it must have
-//! on record that all have done so ([`participant::Record::KeysComplete`]).
+//! executes nothing, and on Trantor. Checkpoints and state transfer of Trantor's `Replica` are for chains whose state is
+//! Trantor's application, without certificates of states by this crate. So nothing of that is given up.
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ::prefinal_beacon::Record as BeaconRecord;
@@ -54,7 +58,6 @@ use crate::beacons::DEALT;
 use crate::execution;
 use crate::execution::marked;
 use crate::participant;
-use crate::scheme::KeyedScheme;
 use crate::setup::Setup;
 use crate::words::Record;
 
@@ -69,94 +72,218 @@ pub trait StoredBlocks {
     /// The place of the block at this height; `None` if it cannot be read.
     fn header(&self, height: Height) -> Option<Header>;
 
-    /// What is executed of the block at this height, in its order; `None` if it cannot be read.
-    fn transactions(&self, height: Height) -> Option<Vec<Vec<u8>>>;
+    /// The epoch of the committee that certified the block at this height; `None` if it cannot be read.
+    fn epoch(&self, height: Height) -> Option<EpochId>;
+
+    /// The first slot of this epoch, if the last committed state announces it.
+    fn first_slot(&self, epoch: EpochId) -> Option<Slot>;
+
+    /// What is kept of the block at this height; `None` if it cannot be read.
+    fn transactions(&self, height: Height) -> Option<StoredTransactions>;
+}
+
+/// Transactions of a block, as a store keeps them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoredTransactions {
+    /// Those that were executed, in their order.
+    pub executed: Vec<Vec<u8>>,
+    /// Those of key generations and changes of the committee, in their order.
+    pub carried: Vec<Vec<u8>>,
+}
+
+/// The slots of an epoch that the store has.
+#[derive(Clone, Copy)]
+struct Term {
+    epoch: EpochId,
+    first: Slot,
+    last: Slot,
 }
 
 /// The records behind `records` with which a party goes on behind `committed`, the last block of its store. Make them
 /// durable before it starts. None if it was there already.
-pub fn adopted<S: KeyedScheme, E: Engine>(
+pub fn adopted<E: Engine>(
     setup: &Setup,
     records: &[ExecutedRecord<E>],
     committed: Header,
     blocks: &impl StoredBlocks,
 ) -> Vec<ExecutedRecord<E>> {
-    let (epoch, slot) = (setup.context.epoch, committed.slot);
-    if committed.height == Height::GENESIS || !is_possible::<E>(setup) {
+    if committed.height == Height::GENESIS || !is_possible::<E>() {
         return Vec::new();
     }
-    let passed_over = |channel| {
-        let own = records.iter().filter_map(|record| of_beacon(record, channel, epoch));
-        let last = own.filter_map(handed_over).max();
-        let first = last.map_or(Slot::new(0), Slot::next);
-        let record = BeaconRecord::PassedOver { first, last: slot };
-        let record = Record::Participant(participant::Record::Beacon(channel, epoch, record));
-        (last < Some(slot)).then_some(record)
-    };
-    let ordered = records.iter().filter_map(|record| match record {
-        Record::Application(execution::Record::Ordered { slot, .. }) => Some(*slot),
-        Record::Application(execution::Record::Adopted(header)) => Some(header.slot),
-        _ => None,
-    });
-    let ordered = ordered.max();
-    let is_there = ordered.is_some_and(|ordered| ordered >= slot);
-    let mut added: Vec<_> = passed_over(CERTIFICATES).into_iter().collect();
-    // A beacon begins when the party has its keys.
-    let has_keys = records.iter().any(|record| of_beacon(record, DEALT, epoch).is_some())
-        && (S::keys_bytes(1, 1).is_none() || has_all_published(records, epoch));
-    if is_there || !has_keys {
-        return added;
+    let Some(terms) = terms(setup, committed, blocks) else { return Vec::new() };
+    let mut added = passed_over(records, CERTIFICATES, &terms);
+    if !is_there(records, committed.slot)
+        && let Some(missed) = missed(committed, read(records), blocks)
+        && let Some(term) = terms.last().copied()
+        && let Some(ordered) = ordered(setup, &missed, &terms, blocks)
+        && let Some(engine) = shown::<E>(&missed, term, blocks)
+    {
+        added.extend(ordered.into_iter().map(Record::Participant));
+        added.extend(engine.into_iter().map(|record| Record::Engine(term.epoch, record)));
+        added.extend(passed_over(records, DEALT, &terms));
+        // The last one, for it says that all are there.
+        added.push(Record::Application(execution::Record::Adopted(committed)));
     }
-    // The engine of the first epoch counts slots as the chain does.
-    let Some(engine) = shown::<E>(committed, ordered, blocks) else { return added };
-    added.extend(engine.into_iter().map(|engine| Record::Engine(epoch, engine)));
-    added.extend(passed_over(DEALT));
-    // The last one, for it says that all are there.
-    added.push(Record::Application(execution::Record::Adopted(committed)));
     added
 }
 
-/// The engine's records behind the last committed block; `None` if it cannot be shown all that it has to recall: of the
-/// last slots, at least those behind the last one that was ordered here.
-fn shown<E: Engine>(
+/// Whether parties with this engine may pass over blocks at all.
+#[must_use]
+pub const fn is_possible<E: Engine>() -> bool {
+    E::RECALLS.is_some()
+}
+
+/// The epochs that have slots up to the committed block, from the first one on; `None` if the store does not lead to that
+/// of the block.
+fn terms(setup: &Setup, committed: Header, blocks: &impl StoredBlocks) -> Option<Vec<Term>> {
+    let begin = (setup.context.epoch, Slot::new(0));
+    let mut firsts = vec![begin];
+    while let Some((epoch, first)) = firsts.last().copied()
+        && let Some(next) = blocks.first_slot(epoch.next())
+        && first < next
+        && next <= committed.slot
+    {
+        firsts.push((epoch.next(), next));
+    }
+    let ends = firsts.iter().skip(1).map(|(_, next)| Slot::new(next.get().saturating_sub(1)));
+    let ends: Vec<_> = ends.chain([committed.slot]).collect();
+    let terms = firsts.iter().zip(ends).map(|((epoch, first), last)| Term {
+        epoch: *epoch,
+        first: *first,
+        last,
+    });
+    let terms: Vec<_> = terms.collect();
+    let certified = blocks.epoch(committed.height);
+    (terms.last().map(|term| term.epoch) == certified).then_some(terms)
+}
+
+/// The record of each epoch by which a channel is finished with the slots that the store has.
+fn passed_over<R, A>(
+    records: &[Record<R, A>],
+    channel: Channel,
+    terms: &[Term],
+) -> Vec<Record<R, A>> {
+    let over = |term: &Term| {
+        let own = records.iter().filter_map(|record| of_beacon(record, channel, term.epoch));
+        let handed_over = own.filter_map(|record| match record {
+            BeaconRecord::Revealed { slot: last } | BeaconRecord::PassedOver { last, .. } => {
+                Some(*last)
+            }
+            _ => None,
+        });
+        let handed_over = handed_over.max();
+        let first = handed_over.map_or(term.first, Slot::next);
+        let record = BeaconRecord::PassedOver { first, last: term.last };
+        let record = participant::Record::Beacon(channel, term.epoch, record);
+        (handed_over < Some(term.last)).then_some(Record::Participant(record))
+    };
+    terms.iter().filter_map(over).collect()
+}
+
+/// Whether the order has come to this slot here.
+fn is_there<R>(records: &[Record<R, execution::Record>], slot: Slot) -> bool {
+    records.iter().any(|record| match record {
+        Record::Application(execution::Record::Ordered { slot: ordered, .. }) => *ordered >= slot,
+        Record::Application(execution::Record::Adopted(header)) => header.slot >= slot,
+        _ => false,
+    })
+}
+
+/// The last slot whose block the party has read: it knows the keys that were made and the committees that were named up
+/// to there.
+fn read<R>(records: &[Record<R, execution::Record>]) -> Slot {
+    let read = records.iter().filter_map(|record| match record {
+        Record::Participant(
+            participant::Record::Ordered { slot, .. }
+            | participant::Record::Beacon(
+                DEALT,
+                _,
+                BeaconRecord::Finalized { slot, .. }
+                | BeaconRecord::Revealed { slot }
+                | BeaconRecord::PassedOver { last: slot, .. },
+            ),
+        )
+        | Record::Application(execution::Record::Ordered { slot, .. }) => Some(*slot),
+        _ => None,
+    });
+    read.max().unwrap_or(Slot::new(0))
+}
+
+/// The blocks behind the last slot that was read, by their slots; `None` if the store does not have all.
+fn missed(
     committed: Header,
-    ordered: Option<Slot>,
+    read: Slot,
+    blocks: &impl StoredBlocks,
+) -> Option<BTreeMap<Slot, Header>> {
+    let (mut missed, mut first) = (BTreeMap::new(), committed);
+    while first.slot > read {
+        missed.insert(first.slot, first);
+        if first.slot == read.next() {
+            break;
+        }
+        // The chain's first blocks are executed by nobody. They may make keys.
+        let height = first.height.get().checked_sub(1).map(Height::new);
+        let height = height.filter(|height| *height > Height::GENESIS)?;
+        let is_right = |before: &Header| before.height == height && before.slot < first.slot;
+        first = blocks.header(height).filter(is_right)?;
+    }
+    Some(missed)
+}
+
+/// The records of key generations; `None` if a block cannot be read.
+fn ordered(
+    setup: &Setup,
+    missed: &BTreeMap<Slot, Header>,
+    terms: &[Term],
+    blocks: &impl StoredBlocks,
+) -> Option<Vec<participant::Record>> {
+    let epoch =
+        |slot: Slot| terms.iter().rev().find(|term| term.first <= slot).map(|one| one.epoch);
+    let (mut added, mut next) = (Vec::new(), missed.keys().next().copied()?);
+    for (&slot, header) in missed {
+        // Where blocks decide on committees every slot counts, the empty ones as well.
+        let decides = setup.succession.is_some();
+        for empty in (next.get()..slot.get()).map(Slot::new).filter(|_| decides) {
+            let epoch = epoch(empty)?;
+            let (block, transactions) = (None, Vec::new());
+            added.push(participant::Record::Ordered { epoch, slot: empty, block, transactions });
+        }
+        let carried = blocks.transactions(header.height)?.carried;
+        if decides || !carried.is_empty() {
+            let (epoch, block) = (epoch(slot)?, Some(Value::new(header.id.to_bytes())));
+            let transactions = carried.into_iter().map(Arc::from).collect();
+            added.push(participant::Record::Ordered { epoch, slot, block, transactions });
+        }
+        next = slot.next();
+    }
+    Some(added)
+}
+
+/// The engine's records behind the last committed block, in the slots of its epoch's engine; `None` if a block of those
+/// that it has to recall cannot be read.
+fn shown<E: Engine>(
+    missed: &BTreeMap<Slot, Header>,
+    term: Term,
     blocks: &impl StoredBlocks,
 ) -> Option<Vec<E::Record>> {
-    let forgotten = Slot::new(committed.slot.get().saturating_sub(E::RECALLS?));
-    let known = forgotten.max(ordered.unwrap_or(Slot::new(0)));
-    let mut headers = vec![committed];
-    while let Some(first) = headers.last().copied()
-        && first.slot > known.next()
-    {
-        // The chain's first blocks are executed by nobody, and may have ordered what is not to be ordered again.
-        let height = Height::new(first.height.get().checked_sub(1)?);
-        let is_right = |header: &Header| header.height == height && height > Height::GENESIS;
-        let header = blocks.header(height).filter(is_right)?;
-        headers.push(header);
-    }
+    let before = term.first.get().saturating_sub(1);
+    let recalled = Slot::new(term.last.get().saturating_sub(E::RECALLS?)).next().max(term.first);
     let block_of = |header: &Header| {
-        let executed = blocks.transactions(header.height)?;
+        let StoredTransactions { executed, carried } = blocks.transactions(header.height)?;
         let value = Value::new(header.id.to_bytes());
-        let transactions = executed.iter().map(|one| Arc::from(marked(one))).collect();
-        Some(FinalBlock { slot: header.slot, block: Block { value, transactions } })
+        let executed = executed.iter().map(|one| Arc::from(marked(one)));
+        let transactions = executed.chain(carried.into_iter().map(Arc::from)).collect();
+        let slot = Slot::new(header.slot.get().saturating_sub(before));
+        Some(FinalBlock { slot, block: Block { value, transactions } })
     };
     let mut all_read = true;
     // One by one, for many blocks together may be large.
-    let records = E::adopted(headers.iter().rev().map_while(|header| {
+    let records = E::adopted(missed.range(recalled..).map_while(|(_, header)| {
         let block = block_of(header);
         all_read &= block.is_some();
         block
     }));
     all_read.then_some(records)
-}
-
-/// Whether no later block can have a key of the epoch that counts.
-fn has_all_published<R, A>(records: &[Record<R, A>], during: EpochId) -> bool {
-    records.iter().any(|record| match record {
-        Record::Participant(participant::Record::KeysComplete(epoch)) => *epoch == during,
-        _ => false,
-    })
 }
 
 /// What this record says of a channel's beacon in an epoch, if it is about that.
@@ -167,20 +294,4 @@ fn of_beacon<R, A>(record: &Record<R, A>, of: Channel, during: EpochId) -> Optio
         }
         _ => None,
     }
-}
-
-/// The last slot whose output a beacon handed over or passed over, if its record says so.
-const fn handed_over(record: &BeaconRecord) -> Option<Slot> {
-    match record {
-        BeaconRecord::Revealed { slot: last } | BeaconRecord::PassedOver { last, .. } => {
-            Some(*last)
-        }
-        _ => None,
-    }
-}
-
-/// Whether parties of a chain that begins with this set-up may pass over blocks at all.
-#[must_use]
-pub fn is_possible<E: Engine>(setup: &Setup) -> bool {
-    E::RECALLS.is_some() && setup.succession.is_none()
 }

@@ -120,10 +120,7 @@ where
     fn beacon_record(record: &mut Record) -> Option<(Channel, &mut ::prefinal_beacon::Record)> {
         match record {
             Record::Beacon(channel, _, record) => Some((*channel, record)),
-            Record::Keygen(..)
-            | Record::Abandoned(_)
-            | Record::Ordered { .. }
-            | Record::KeysComplete(_) => None,
+            Record::Keygen(..) | Record::Abandoned(_) | Record::Ordered { .. } => None,
         }
     }
 }

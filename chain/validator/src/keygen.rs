@@ -179,8 +179,6 @@ pub enum Effect<S: KeyedScheme> {
     },
     /// A party's keys that were admitted after [`Effect::Ready`].
     Late(Arc<AdmittedKeys<S>>),
-    /// All published keys were admitted: no further transaction can count.
-    Complete,
 }
 
 /// The key generation of one epoch, as one party runs it.
@@ -526,7 +524,6 @@ impl<S: KeyedScheme> Keygen<S> {
 
     fn admitted(&mut self, admitted: Admissions<S>) {
         let judged = std::mem::take(&mut self.judging);
-        let was_complete = self.is_complete();
         for ((position, transaction), result) in judged.into_iter().zip(admitted) {
             let Some(complete) = &mut self.complete else { return };
             let entered = result.and_then(|keys| {
@@ -540,18 +537,7 @@ impl<S: KeyedScheme> Keygen<S> {
                 Ok(_) => {}
             }
         }
-        if self.is_complete() && !was_complete {
-            self.effect(Effect::Complete);
-        }
         self.announce();
-    }
-
-    /// Whether every party that holds shares counts by the keys that it has published.
-    fn is_complete(&self) -> bool {
-        let access = self.setup.keygen.shape().access();
-        let entered = self.complete.as_ref().map(|complete| &complete.entered);
-        let counts = |party| entered.is_some_and(|entered| entered.contains_key(&party));
-        access.parties().all(|party| access.weight(party) == 0 || counts(party))
     }
 
     fn announce(&mut self) {
@@ -782,7 +768,7 @@ mod tests {
                 Output::Do(Effect::Ready { first_slot }) => ready = Some(first_slot),
                 Output::Keep(record) | Output::Note(record) => records.push(record),
                 Output::Do(Effect::Accused(fault)) => refused.push(fault.to_string()),
-                Output::Do(Effect::Dealing { .. } | Effect::Late(_) | Effect::Complete) => {}
+                Output::Do(Effect::Dealing { .. } | Effect::Late(_)) => {}
             }
         }
         (submitted, refused, ready)

@@ -133,7 +133,6 @@ impl<S: KeyedScheme, L: ExtraChannels> Participant<S, L> {
                     let block = block.map(|value| Block { value, transactions });
                     past.push_back(Ordered { epoch, slot, block });
                 }
-                Record::KeysComplete(_) => {}
             }
         }
         let Host { quorum, fast_attempt, line } = host;
@@ -476,10 +475,6 @@ impl<S: KeyedScheme, L: ExtraChannels> Participant<S, L> {
                 keygen::Effect::Refused(why) => self.note(Event::Refused(why)),
                 // The consequences are looked up where a beacon begins.
                 keygen::Effect::Ready { .. } => {}
-                // If it is lost, the next life finds it again.
-                keygen::Effect::Complete => {
-                    self.outputs.push_back(Output::Note(Record::KeysComplete(epoch)));
-                }
                 keygen::Effect::Late(keys) => {
                     self.note(Event::Admitted(epoch, Arc::clone(&keys)));
                     let setup = self.handovers.setup(epoch).map(Arc::clone);

@@ -12,6 +12,7 @@ use prefinal_engine::{Block, Engine, PastVotes};
 use prefinal_protocol::{Instant, Machine, Recipient};
 
 use crate::application::{self, ChainApplication, Judged};
+use crate::beacons::DEALT;
 use crate::early;
 use crate::engines::Engines;
 use crate::event::{Event, HaltError, StartError};
@@ -86,6 +87,7 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
         let (quorum, fast_attempt) = (E::QUORUM, E::FAST_ATTEMPT);
         let mut engines = Engines::new(begin, setup.context.epoch, promised);
         let mut catch_up = CatchUp::new(setup, quorum);
+        others.iter().filter_map(passed_over).for_each(|last| catch_up.lacks(last));
         let past = if is_member(setup, &identity) {
             engines.make(setup, &identity, Slot::new(1))?
         } else {
@@ -512,6 +514,18 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Machine for Validator<S, E,
 /// Whether the committee knows this party, be it without stake. Others have no engine in the epoch.
 fn is_member(setup: &Setup, identity: &Identity) -> bool {
     identity.me.index() < setup.members.len()
+}
+
+/// The last slot of those whose blocks the party has from a store, if the record is of such slots.
+const fn passed_over(record: &participant::Record) -> Option<Slot> {
+    match record {
+        participant::Record::Beacon(
+            DEALT,
+            _,
+            ::prefinal_beacon::Record::PassedOver { last, .. },
+        ) => Some(*last),
+        _ => None,
+    }
 }
 
 const fn keep_record<S: KeyedScheme, E: Engine, A: ChainApplication>(

@@ -133,6 +133,7 @@ pub(crate) struct CatchUp {
     asked: bool,
     longest: usize,
     order: BTreeMap<Slot, Option<Block>>,
+    lacks: Option<Slot>,
     bytes: usize,
     /// The last slot for which each peer got an answer, and when.
     answered: BTreeMap<Party, (Slot, Instant)>,
@@ -149,6 +150,7 @@ impl CatchUp {
             asked: false,
             longest: setup.max_block_bytes,
             order: BTreeMap::new(),
+            lacks: None,
             bytes: 0,
             answered: BTreeMap::new(),
         }
@@ -224,9 +226,17 @@ impl CatchUp {
         Some(block)
     }
 
+    /// Blocks up to this slot are not whole here, so peers are not told them.
+    pub(crate) fn lacks(&mut self, last: Slot) {
+        self.lacks = self.lacks.max(Some(last));
+    }
+
     /// Notes that the slot is final here.
     pub(crate) fn ordered(&mut self, slot: Slot, block: Option<Block>) {
         self.vouchers.advance(slot.next());
+        if Some(slot) <= self.lacks {
+            return;
+        }
         self.bytes = self.bytes.saturating_add(size(block.as_ref()));
         self.order.insert(slot, block);
         while self.order.len() > SLOTS || self.bytes > BYTES {

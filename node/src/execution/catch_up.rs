@@ -231,7 +231,7 @@ impl<X: NamedExecutor> Following<'_, X> {
         self.is_storing &= !matches!(input, Input::Stored(_));
         self.follower.handle(Instant::at(self.start.elapsed()), input);
         while let Some(output) = self.follower.poll() {
-            // A committee that stays has no endings.
+            // Endings are verified from the first epoch on whenever a party comes back.
             if let Output::Do(effect) = output {
                 self.act(effect);
             }

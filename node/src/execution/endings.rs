@@ -38,7 +38,12 @@ pub(super) struct Announcements {
 /// What announces the committee of this set-up, for the executors of `prefinal_state`.
 pub(super) fn announce(setup: &Setup, first: Slot) -> Vec<u8> {
     let row = EpochRow::new(setup.context.epoch, first, &light::members(setup));
-    SystemTransaction { key: row.key(), row: row.to_row().into() }.to_bytes()
+    SystemTransaction::Row { key: row.key(), row: row.to_row().into() }.to_bytes()
+}
+
+/// What carries a transaction of a key generation or change of the committee.
+pub(super) fn carry(transaction: &[u8]) -> Vec<u8> {
+    SystemTransaction::Carried(transaction.into()).to_bytes()
 }
 
 impl Endings {

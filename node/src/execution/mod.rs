@@ -53,7 +53,6 @@ use prefinal_validator::adopt::{self, StoredBlocks as _};
 use prefinal_validator::execution::{
     BlockCodec, BlockEvent, PastBlocks, PipelineHost, Record, Workers,
 };
-use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::Setup;
 use prefinal_validator::{ChainApplication, RecordOf};
 use serde_json::json;
@@ -64,7 +63,7 @@ use self::catch_up::CatchUp;
 pub use self::catch_up::Line;
 pub use self::door::{Door, SubmitError};
 pub use self::endings::Endings;
-use self::endings::{Announcements, announce};
+use self::endings::{Announcements, announce, carry};
 pub use self::executor::{Accounts, NamedExecutor};
 use self::flow::Flow;
 pub use self::library::{BeaconKey, Beginning, Library};
@@ -140,14 +139,10 @@ pub trait Workload: Sized + Send + 'static {
 
     /// Brings what a party has executed near its peers, if it was away for long and can go on from there: see
     /// [`adopted`](Self::adopted).
-    fn catch_up<S: KeyedScheme, E: Engine>(
-        &self,
-        party: Party,
-        line: Line,
-    ) -> Option<BoxFuture<'static, ()>>;
+    fn catch_up<E: Engine>(&self, party: Party, line: Line) -> Option<BoxFuture<'static, ()>>;
 
     /// The records behind these with which a party goes on from there ([`prefinal_validator::adopt`]).
-    fn adopted<S: KeyedScheme, E: Engine>(
+    fn adopted<E: Engine>(
         &self,
         party: Party,
         records: &[RecordOf<E, Self::Application>],
@@ -200,15 +195,11 @@ impl Workload for () {
         None
     }
 
-    fn catch_up<S: KeyedScheme, E: Engine>(
-        &self,
-        _: Party,
-        _: Line,
-    ) -> Option<BoxFuture<'static, ()>> {
+    fn catch_up<E: Engine>(&self, _: Party, _: Line) -> Option<BoxFuture<'static, ()>> {
         None
     }
 
-    fn adopted<S: KeyedScheme, E: Engine>(&self, _: Party, _: &[RecordOf<E>]) -> Vec<RecordOf<E>> {
+    fn adopted<E: Engine>(&self, _: Party, _: &[RecordOf<E>]) -> Vec<RecordOf<E>> {
         Vec::new()
     }
 
@@ -364,7 +355,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         let recovered = store.lock().unwrap_or_else(PoisonError::into_inner).recover();
         let recovered = recovered.map_err(|error| error.to_string())?;
         let past = PastBlocks { genesis: self.genesis, recovered, records };
-        let codec = BlockCodec { decode: X::decoded, announce };
+        let codec = BlockCodec { decode: X::decoded, announce, carry };
         PipelineHost::new(&self.setup, self.quorum, self.config, past, codec)
             .map_err(|error| error.to_string())
     }
@@ -388,12 +379,8 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         Some(library)
     }
 
-    fn catch_up<S: KeyedScheme, E: Engine>(
-        &self,
-        party: Party,
-        line: Line,
-    ) -> Option<BoxFuture<'static, ()>> {
-        if !adopt::is_possible::<E>(&self.setup) {
+    fn catch_up<E: Engine>(&self, party: Party, line: Line) -> Option<BoxFuture<'static, ()>> {
+        if !adopt::is_possible::<E>() {
             return None;
         }
         let (setup, store) = (Arc::clone(&self.setup), Arc::clone(self.store(party)?));
@@ -402,7 +389,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         Some(Box::pin(catch_up.run(line)))
     }
 
-    fn adopted<S: KeyedScheme, E: Engine>(
+    fn adopted<E: Engine>(
         &self,
         party: Party,
         records: &[RecordOf<E, Self::Application>],
@@ -410,7 +397,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         let adopted = self.store(party).and_then(|store| {
             let store = lock(store);
             let last = store.header(store.committed().ok()?.height)?;
-            Some(adopt::adopted::<S, E>(&self.setup, records, last, &*store))
+            Some(adopt::adopted::<E>(&self.setup, records, last, &*store))
         });
         adopted.unwrap_or_default()
     }

@@ -12,10 +12,13 @@ use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_crypto_core::certificate::Certificate;
 use prefinal_execution::{Block, BlockId, Committed, Execution, Header, Height, Recovered, Store};
-use prefinal_protocol::Slot;
-use prefinal_state::{Genesis, ProvenPlace, StateError, StateExecutor, StateStore};
+use prefinal_light::EpochRow;
+use prefinal_protocol::{EpochId, Slot};
+use prefinal_state::{
+    Genesis, ProvenPlace, StateError, StateExecutor, StateStore, SystemTransaction,
+};
 use prefinal_sync::Attestation;
-use prefinal_validator::adopt::StoredBlocks;
+use prefinal_validator::adopt::{StoredBlocks, StoredTransactions};
 use prefinal_validator::execution::StateCertificate;
 
 /// What is stored with a block.
@@ -125,8 +128,25 @@ impl<X: StateExecutor> StoredBlocks for AttestedStore<X> {
         Some(self.states.block(height).ok()?.header)
     }
 
-    fn transactions(&self, height: Height) -> Option<Vec<Vec<u8>>> {
-        Some(self.states.export(height).ok()?.transactions)
+    fn epoch(&self, height: Height) -> Option<EpochId> {
+        Some(self.states.certificate(height).ok()??.epoch)
+    }
+
+    fn first_slot(&self, epoch: EpochId) -> Option<Slot> {
+        let row = self.states.view().ok()?.get(&EpochRow::key_of(epoch)).ok()??;
+        EpochRow::from_row(epoch, &row).map(|row| row.first)
+    }
+
+    fn transactions(&self, height: Height) -> Option<StoredTransactions> {
+        let mut stored = StoredTransactions::default();
+        for encoded in self.states.export(height).ok()?.transactions {
+            match SystemTransaction::from_bytes(&encoded) {
+                None => stored.executed.push(encoded),
+                Some(SystemTransaction::Carried(carried)) => stored.carried.push(carried.to_vec()),
+                Some(SystemTransaction::Row { .. }) => {}
+            }
+        }
+        Some(stored)
     }
 }
 

@@ -64,7 +64,7 @@ const STALE: TableDefinition<'_, Place, Bytes> = TableDefinition::new("stale");
 const FORKS: TableDefinition<'_, u64, Fork> = TableDefinition::new("forks");
 const NODES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("nodes");
 
-/// A transaction as the store keeps it. None begins with 0xff: so [`SystemTransaction`](crate::SystemTransaction)s do.
+/// A transaction as the store keeps it. None begins with 0xfe or 0xff, as [`SystemTransaction`](crate::SystemTransaction)s do.
 pub trait StoredTransaction: Transaction {
     /// The transaction's bytes, which [`Self::from_bytes`] reads.
     fn to_bytes(&self) -> Vec<u8>;

@@ -114,7 +114,7 @@ impl Committees {
             return Announced::Committee(Arc::clone(encoded));
         }
         let is_first = placed.header.height == Height::GENESIS.next();
-        let may_decide = is_first || placed.block.deals;
+        let may_decide = is_first || placed.block.deals();
         match announcement.is_none() && may_decide && slot >= self.judged.undecided {
             true => Announced::Unknown,
             false => Announced::Nothing,

@@ -17,28 +17,34 @@ pub fn marked(transaction: &[u8]) -> Vec<u8> {
     [&[MARK], transaction].concat()
 }
 
-/// A block with those of its transactions that are executed.
+/// A block with those of its transactions that are executed, and those that its chain keeps besides.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct MarkedBlock {
     /// The name of the engine's block.
     pub value: Value,
     /// Transactions behind their [`MARK`], in the block's order.
     pub transactions: Vec<Arc<[u8]>>,
-    /// Whether others are of a key generation, so that the block may make the next committee's keys suffice.
-    pub deals: bool,
+    /// Transactions of key generations and changes of the committee, in the block's order. They are kept with the block
+    /// for parties that were away ([`adopt`](crate::adopt)).
+    pub carried: Vec<Arc<[u8]>>,
 }
 
 impl From<Block> for MarkedBlock {
     fn from(block: Block) -> Self {
         let Block { value, mut transactions } = block;
-        let deals = |one: &Arc<[u8]>| matches!(Kind::of(one), Some(Kind::Dealing | Kind::Keys));
-        let deals = transactions.iter().any(deals);
+        let carried = transactions.iter().filter(|one| Kind::of(one).is_some()).cloned().collect();
         transactions.retain(|one| one.starts_with(&[MARK]));
-        Self { value, transactions, deals }
+        Self { value, transactions, carried }
     }
 }
 
 impl MarkedBlock {
+    /// Whether it may make the next committee's keys suffice.
+    pub(super) fn deals(&self) -> bool {
+        let deals = |one: &Arc<[u8]>| matches!(Kind::of(one), Some(Kind::Dealing | Kind::Keys));
+        self.carried.iter().any(deals)
+    }
+
     /// What is executed, without marks.
     pub(super) fn unmarked(&self) -> impl Iterator<Item = &[u8]> {
         self.transactions.iter().filter_map(|one| one.strip_prefix(&[MARK]))

@@ -19,7 +19,8 @@
 //! | adopted     | blocks before it were never ordered here ([`adopt`](crate::adopt))                    |
 //!
 //! Blocks are executed from the first slot that channels have outputs in. Of a block's transactions those are
-//! executed that begin with [`MARK`] and decode behind it; everybody leaves the same ones out.
+//! executed that begin with [`MARK`] and decode behind it; everybody leaves the same ones out. Those of key generations
+//! and changes of the committee are kept with the block, for parties that were away.
 //!
 //! When the committee changes, the state of each slot is certified by the committee that decides the slot, in the
 //! channel of its epoch, and a block before announces it in the state (`committees`). A party that some committee does not
@@ -74,6 +75,7 @@ struct ReadBlock<T> {
 pub struct PipelineHost<St: Store<Certificate = StateCertificate>> {
     committees: Committees,
     decode: fn(&[u8]) -> Option<TransactionOf<St>>,
+    carry: fn(&[u8]) -> Vec<u8>,
     pipeline: Pipeline<St::Executor, StateCertificate>,
     window: u64,
     lineage: Lineage,
@@ -125,6 +127,7 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         let mut host = Self {
             committees: Committees::new(setup, quorum, codec.announce)?,
             decode: codec.decode,
+            carry: codec.carry,
             pipeline: Pipeline::new(config, past)?,
             window: config.limits.window,
             lineage,
@@ -175,7 +178,9 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
 
     fn read(&self, placed: PlacedBlock) -> ReadBlock<TransactionOf<St>> {
         let transactions: Vec<_> = placed.block.unmarked().filter_map(self.decode).collect();
+        let carried = placed.block.carried.iter().map(|one| (self.carry)(one).into());
         let block = prefinal_execution::Block::new(placed.header, transactions);
+        let block = block.with_system_transactions(carried);
         ReadBlock { placed, block }
     }
 
@@ -184,7 +189,7 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         let block = read.block.clone();
         match self.committees.announced(&read.placed) {
             Announced::Nothing => Some(block),
-            Announced::Committee(encoded) => Some(block.with_system_transaction(encoded)),
+            Announced::Committee(encoded) => Some(block.with_system_transactions([encoded])),
             Announced::Unknown => None,
         }
     }

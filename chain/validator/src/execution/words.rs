@@ -127,6 +127,8 @@ pub struct BlockCodec<T> {
     pub decode: fn(&[u8]) -> Option<T>,
     /// Encodes the system transaction that announces a committee with its first slot.
     pub announce: Announce,
+    /// Encodes the system transaction that carries one of key generations or changes of the committee.
+    pub carry: fn(&[u8]) -> Vec<u8>,
 }
 
 /// What is left from the process before.

@@ -278,33 +278,6 @@ fn a_participant_whose_beacon_is_refused_says_why_and_does_nothing_more() {
     assert!(participant.poll().is_none());
 }
 
-#[test]
-fn it_is_on_record_when_no_key_is_missing_and_not_before() {
-    let seats = committee();
-    let (dealings, mut keys) = transactions(&seats);
-    let last = keys.pop().unwrap();
-    let is_complete = |records: &[Record]| {
-        records.iter().any(|one| matches!(one, Record::KeysComplete(epoch) if *epoch == FIRST))
-    };
-    let mut first = participant(&seats, Vec::new());
-    finalize(&mut first, 1, &[dealings, keys].concat());
-    let (mut records, keys) = run_all(&mut first, &seats);
-    assert_eq!(keys, Keys::Suffice, "without the last one");
-    // A second time, or spoilt, it is no other party's.
-    let mut spoilt = last.clone();
-    *spoilt.last_mut().unwrap() ^= 1;
-    finalize(&mut first, 2, &[spoilt]);
-    records.extend(run_all(&mut first, &seats).0);
-    assert!(!is_complete(&records));
-    finalize(&mut first, 3, &[last]);
-    let ending = run_all(&mut first, &seats).0;
-    assert!(is_complete(&ending));
-    // The note is lost in a crash.
-    records.extend(ending.into_iter().filter(|one| !matches!(one, Record::KeysComplete(_))));
-    let mut second = participant(&seats, records);
-    assert!(is_complete(&run_all(&mut second, &seats).0));
-}
-
 /// It takes no earlier slot behind this one, so it would wait for the missing ones for ever and say nothing.
 #[test]
 fn a_gap_that_the_beacon_refuses_stops_the_participant() {

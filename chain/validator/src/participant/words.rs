@@ -37,9 +37,6 @@ pub enum Record {
         /// Transactions of the block that are still needed, in their order.
         transactions: Vec<Arc<[u8]>>,
     },
-    /// All keys of an epoch that parties have to publish were ordered and admitted, so this party may pass over the
-    /// blocks behind ([`adopt`](crate::adopt)). Need not be durable.
-    KeysComplete(EpochId),
 }
 
 /// Work for a pool of threads.

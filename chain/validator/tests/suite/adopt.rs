@@ -1,9 +1,10 @@
 //! Parties that go on behind a block that their store has from peers: which may, and from where.
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
+use prefinal_beacon::Record as Released;
 use prefinal_beacon::stack::Channel;
-use prefinal_beacon::{Bls, Record as Released, Wvuf};
 use prefinal_dispel::{Dispel, Record as OfStages};
 use prefinal_engine::{Block, Engine, FinalBlock};
 use prefinal_execution::{BlockId, Header, Height};
@@ -11,12 +12,11 @@ use prefinal_jolteon::Jolteon;
 use prefinal_malachite::Malachite;
 use prefinal_protocol::{EpochId, Slot, Value};
 use prefinal_trantor::Trantor;
-use prefinal_validator::adopt::{self, StoredBlocks, is_possible};
+use prefinal_validator::adopt::{self, StoredBlocks, StoredTransactions, is_possible};
 use prefinal_validator::execution::{MarkedBlock, PipelineHost, Record as Executed, marked};
 use prefinal_validator::fixed::FixedCommittees;
 use prefinal_validator::participant::Record as Kept;
-use prefinal_validator::scheme::KeyedScheme;
-use prefinal_validator::setup::{Algorithm, Plan, Setup};
+use prefinal_validator::setup::{Algorithm, Plan};
 use prefinal_validator::{Record, RecordOf};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
@@ -31,20 +31,55 @@ const CERTIFICATES: Channel = Channel::new(1);
 type OfPartyWith<E> = RecordOf<E, PipelineHost<Disk>>;
 type OfParty = OfPartyWith<Jolteon>;
 
-/// A store whose first block is that of slot 3, with one transaction in each: its slot. Without this one, if there is one.
+/// A store whose first block is that of slot 3, with one transaction in each: its slot.
 #[derive(Default)]
 struct Blocks {
+    /// A block that cannot be read.
     lost: Option<Height>,
+    /// Slots without blocks.
+    empty: Vec<u64>,
+    /// What the block of a slot carries.
+    carried: BTreeMap<u64, Vec<u8>>,
+    /// The first slots of the epochs behind the first one.
+    begin: Vec<u64>,
+    /// No state announces them.
+    is_silent: bool,
+}
+
+impl Blocks {
+    fn slot(&self, height: Height) -> u64 {
+        let mut slots = (3..).filter(|slot| !self.empty.contains(slot));
+        slots.nth(usize::try_from(height.get() - 1).unwrap()).unwrap()
+    }
+
+    fn header(&self, slot: u64) -> Header {
+        let empty = self.empty.iter().filter(|one| **one < slot).count();
+        let height = Height::new(slot - 2 - u64::try_from(empty).unwrap());
+        Header { height, ..header(slot) }
+    }
 }
 
 impl StoredBlocks for Blocks {
     fn header(&self, height: Height) -> Option<Header> {
-        Some(header(height.get() + 2))
+        Some(self.header(self.slot(height)))
     }
 
-    fn transactions(&self, height: Height) -> Option<Vec<Vec<u8>>> {
-        let slot = height.get() + 2;
-        (self.lost != Some(height)).then(|| vec![slot.to_be_bytes().to_vec()])
+    fn epoch(&self, height: Height) -> Option<EpochId> {
+        let slot = self.slot(height);
+        let number = self.begin.iter().filter(|first| **first <= slot).count();
+        Some(EpochId::new(u64::try_from(number).unwrap()))
+    }
+
+    fn first_slot(&self, epoch: EpochId) -> Option<Slot> {
+        let number = usize::try_from(epoch.get()).unwrap();
+        self.begin.get(number - 1).filter(|_| !self.is_silent).map(|first| Slot::new(*first))
+    }
+
+    fn transactions(&self, height: Height) -> Option<StoredTransactions> {
+        let slot = self.slot(height);
+        let executed = vec![slot.to_be_bytes().to_vec()];
+        let carried = self.carried.get(&slot).cloned().into_iter().collect();
+        (self.lost != Some(height)).then_some(StoredTransactions { executed, carried })
     }
 }
 
@@ -56,17 +91,21 @@ impl StoredBlocks for Circle {
         Some(header(90))
     }
 
-    fn transactions(&self, _: Height) -> Option<Vec<Vec<u8>>> {
-        Some(Vec::new())
+    fn epoch(&self, _: Height) -> Option<EpochId> {
+        Some(EpochId::new(0))
+    }
+
+    fn first_slot(&self, _: EpochId) -> Option<Slot> {
+        None
+    }
+
+    fn transactions(&self, _: Height) -> Option<StoredTransactions> {
+        Some(StoredTransactions::default())
     }
 }
 
-fn adopted<S: KeyedScheme, E: Engine>(
-    setup: &Setup,
-    records: &[OfPartyWith<E>],
-    last: Header,
-) -> Vec<OfPartyWith<E>> {
-    adopt::adopted::<S, E>(setup, records, last, &Blocks::default())
+fn adopted<E: Engine>(records: &[OfPartyWith<E>], last: Header) -> Vec<OfPartyWith<E>> {
+    adopt::adopted::<E>(&SETUP, records, last, &Blocks::default())
 }
 
 fn header(slot: u64) -> Header {
@@ -76,7 +115,7 @@ fn header(slot: u64) -> Header {
 }
 
 fn ordered<E: Engine>(slot: u64) -> OfPartyWith<E> {
-    let block = MarkedBlock { value: name(slot), transactions: Vec::new(), deals: false };
+    let block = MarkedBlock { value: name(slot), transactions: Vec::new(), carried: Vec::new() };
     Record::Application(Executed::Ordered { slot: Slot::new(slot), block })
 }
 
@@ -94,7 +133,7 @@ const fn passed_over(first: u64, last: u64) -> Released {
 #[test]
 fn a_party_with_keys_is_placed_behind_the_block_once() {
     let mut records = past::<Jolteon>();
-    let added = adopted::<Bls, Jolteon>(&SETUP, &records, header(90));
+    let added = adopted::<Jolteon>(&records, header(90));
     assert!(matches!(
         &added[..],
         [
@@ -109,12 +148,12 @@ fn a_party_with_keys_is_placed_behind_the_block_once() {
     ));
     // A crash left some of them, and the rest is added.
     let torn: Vec<_> = records.iter().chain(&added[..2]).cloned().collect();
-    assert_eq!(adopted::<Bls, Jolteon>(&SETUP, &torn, header(90)).len(), 3);
+    assert_eq!(adopted::<Jolteon>(&torn, header(90)).len(), 3);
     // The crash came behind the records; and what it orders from there on counts too.
     records.extend(added);
-    assert!(adopted::<Bls, Jolteon>(&SETUP, &records, header(90)).is_empty());
+    assert!(adopted::<Jolteon>(&records, header(90)).is_empty());
     records.push(ordered::<Jolteon>(95));
-    let again = adopted::<Bls, Jolteon>(&SETUP, &records, header(96));
+    let again = adopted::<Jolteon>(&records, header(96));
     assert_eq!(again.len(), 4);
     assert!(
         matches!(&again[0], Record::Participant(Kept::Beacon(_, _, record)) if *record == passed_over(91, 96))
@@ -126,7 +165,7 @@ fn a_party_with_keys_is_placed_behind_the_block_once() {
 #[test]
 fn certificates_that_the_store_has_are_waited_for_by_nobody() {
     let only_certificates = |records: &[OfParty]| {
-        let added = adopted::<Bls, Jolteon>(&SETUP, records, header(90));
+        let added = adopted::<Jolteon>(records, header(90));
         let [Record::Participant(Kept::Beacon(CERTIFICATES, _, record))] = &added[..] else {
             panic!("{added:?}")
         };
@@ -134,39 +173,119 @@ fn certificates_that_the_store_has_are_waited_for_by_nobody() {
     };
     let ahead = [past::<Jolteon>(), vec![ordered::<Jolteon>(95)]].concat();
     assert!(only_certificates(&ahead));
-    // Its keys are made by blocks that it has not read.
-    assert!(only_certificates(&[]) && only_certificates(&[ordered::<Jolteon>(9)]));
+    // Its keys are made by blocks that it has not read, and no store has.
+    assert!(only_certificates(&[]) && only_certificates(&[ordered::<Jolteon>(1)]));
+    assert_eq!(adopted::<Jolteon>(&[ordered::<Jolteon>(2)], header(90)).len(), 4);
     // An ordinary restart: the beacon handed over the certificate before the store had it.
     let revealed = Released::Revealed { slot: Slot::new(90) };
     let kept = Kept::Beacon(CERTIFICATES, SETUP.context.epoch, revealed);
     let ordinary = [ahead, vec![Record::Participant(kept)]].concat();
-    assert!(adopted::<Bls, Jolteon>(&SETUP, &ordinary, header(90)).is_empty());
+    assert!(adopted::<Jolteon>(&ordinary, header(90)).is_empty());
     let genesis = Header { height: Height::GENESIS, ..header(90) };
-    assert!(adopted::<Bls, Jolteon>(&SETUP, &past::<Jolteon>(), genesis).is_empty());
+    assert!(adopted::<Jolteon>(&past::<Jolteon>(), genesis).is_empty());
 }
 
 #[test]
-fn a_party_that_has_to_read_every_block_reads_every_block() {
-    assert_eq!(adopted::<Bls, Jolteon>(&SETUP, &past::<Jolteon>(), header(90)).len(), 4);
-    assert!(is_possible::<Jolteon>(&SETUP) && is_possible::<Malachite>(&SETUP));
-    // What its rules look at is in no store.
-    assert!(is_possible::<Dispel>(&SETUP) && !is_possible::<Trantor>(&SETUP));
-    assert!(adopted::<Bls, Trantor>(&SETUP, &past::<Trantor>(), header(90)).is_empty());
-    // With others parties count by what stands in blocks, and one may stand in a block that was missed.
-    let complete = |epoch: EpochId| Record::Participant(Kept::KeysComplete(epoch));
-    let these = SETUP.context.epoch;
-    let [these, others] = [these, EpochId::new(these.get() + 1)].map(complete);
-    let of_keys = |more: &[OfParty]| {
-        let records = [past::<Jolteon>(), more.to_vec()].concat();
-        adopted::<Wvuf, Jolteon>(&SETUP, &records, header(90)).len()
+fn an_engine_that_recalls_more_than_a_store_has_goes_on_from_before() {
+    assert!(is_possible::<Jolteon>() && is_possible::<Malachite>() && is_possible::<Dispel>());
+    assert!(!is_possible::<Trantor>());
+    assert!(adopted::<Trantor>(&past::<Trantor>(), header(90)).is_empty());
+}
+
+/// Keys that parties publish late, and shares of later keys, are in blocks that it missed.
+#[test]
+fn what_blocks_carry_is_read_by_a_party_that_was_away() {
+    let carried = BTreeMap::from([(12, b"keys".to_vec()), (40, b"more".to_vec())]);
+    let blocks = Blocks { carried, empty: vec![20], ..Blocks::default() };
+    let last = blocks.header(60);
+    let added = adopt::adopted::<Jolteon>(&SETUP, &past::<Jolteon>(), last, &blocks);
+    assert_eq!(reads(&added), [(0, 12, Some(b"keys".to_vec())), (0, 40, Some(b"more".to_vec()))]);
+    // Those that it has read are not read twice, whatever its last record is about.
+    let read = Kept::Ordered {
+        epoch: SETUP.context.epoch,
+        slot: Slot::new(12),
+        block: Some(name(12)),
+        transactions: Vec::new(),
     };
-    assert_eq!((of_keys(&[]), of_keys(&[others]), of_keys(&[these])), (1, 1, 4));
-    // Blocks decide on the next committee.
+    let finalized = Released::Finalized { slot: Slot::new(39), value: Some(name(39)) };
+    let finalized = Kept::Beacon(DEALT, SETUP.context.epoch, finalized);
+    for (kept, left) in [(read, 1), (finalized, 1)] {
+        let records = [past::<Jolteon>(), vec![Record::Participant(kept)]].concat();
+        let added = adopt::adopted::<Jolteon>(&SETUP, &records, last, &blocks);
+        assert_eq!(reads(&added).len(), left);
+    }
+    // If one cannot be read, none is passed over.
+    let blocks = Blocks { lost: Some(Height::new(30)), ..blocks };
+    let added = adopt::adopted::<Jolteon>(&SETUP, &past::<Jolteon>(), last, &blocks);
+    assert!(reads(&added).is_empty() && added.len() == 1);
+    // The first blocks made keys, and no store has them.
+    assert_eq!(adopt::adopted::<Jolteon>(&SETUP, &[], last, &Blocks::default()).len(), 1);
+}
+
+/// What a party is told of slots that it missed: epoch, slot, and the transaction of each, or none if it has no block.
+fn reads(added: &[OfParty]) -> Vec<(u64, u64, Option<Vec<u8>>)> {
+    let read = added.iter().filter_map(|record| match record {
+        Record::Participant(Kept::Ordered { epoch, slot, block, transactions }) => {
+            assert_eq!(*block, block.map(|_| name(slot.get())));
+            let transaction = block.map(|_| transactions.iter().flat_map(|one| one.to_vec()));
+            Some((epoch.get(), slot.get(), transaction.map(Iterator::collect)))
+        }
+        _ => None,
+    });
+    read.collect()
+}
+
+#[test]
+fn a_party_that_missed_changes_of_the_committee_reads_every_slot_in_its_epoch() {
     let stakes = vec![Stake::new(1); 4];
     let later = Plan::new(stakes, Algorithm::Fast, Ratio::new(9, 10).unwrap()).unwrap();
-    let changing = FixedCommittees::chain(SETUP.clone(), &[later], WORLD.1.iter(), EVERY).unwrap();
-    assert!(!is_possible::<Jolteon>(&changing));
-    assert!(adopted::<Bls, Jolteon>(&changing, &past::<Jolteon>(), header(90)).is_empty());
+    let later = [later.clone(), later];
+    let changing = FixedCommittees::chain(SETUP.clone(), &later, WORLD.1.iter(), EVERY).unwrap();
+    let carried = BTreeMap::from([(22, b"dealing".to_vec())]);
+    let (empty, begin) = (vec![15, 29, 30], vec![30, 52]);
+    let blocks = Blocks { carried, empty, begin, ..Blocks::default() };
+    let added =
+        adopt::adopted::<Jolteon>(&changing, &past::<Jolteon>(), blocks.header(60), &blocks);
+    let read = reads(&added);
+    assert_eq!(
+        read.iter().map(|(_, slot, _)| *slot).collect::<Vec<_>>(),
+        (10..=60).collect::<Vec<_>>()
+    );
+    let of = |slot: u64| read.iter().find(|one| one.1 == slot).cloned().unwrap();
+    assert_eq!(of(15), (0, 15, None));
+    assert_eq!(of(22), (0, 22, Some(b"dealing".to_vec())));
+    assert_eq!([of(29), of(30)], [(0, 29, None), (1, 30, None)]);
+    assert_eq!([of(51).0, of(52).0, of(60).0], [1, 2, 2]);
+    // The engine of the last epoch counts from the epoch's first slot.
+    let engine = added.iter().filter_map(|record| match record {
+        Record::Engine(epoch, prefinal_jolteon::Record::Finalized { round, block }) => {
+            Some((epoch.get(), round.get(), Value::new(block.to_bytes())))
+        }
+        _ => None,
+    });
+    assert_eq!(engine.collect::<Vec<_>>(), [(2, 9, name(60))]);
+    // Each epoch's channels are finished with their own slots.
+    let over = |channel| {
+        let over = added.iter().filter_map(move |record| match record {
+            Record::Participant(Kept::Beacon(of, epoch, record)) if *of == channel => {
+                Some((epoch.get(), *record))
+            }
+            _ => None,
+        });
+        over.collect::<Vec<_>>()
+    };
+    let both = [(1, passed_over(30, 51)), (2, passed_over(52, 60))];
+    assert_eq!(over(DEALT), [&[(0, passed_over(8, 29))][..], &both].concat());
+    assert_eq!(over(CERTIFICATES), [&[(0, passed_over(0, 29))][..], &both].concat());
+    // Again, and there is nothing more to say.
+    let records = [past::<Jolteon>(), added].concat();
+    assert!(adopt::adopted::<Jolteon>(&changing, &records, blocks.header(60), &blocks).is_empty());
+    // No state announces the epoch of the last block.
+    let unannounced = Blocks { begin: vec![30, 52], is_silent: true, ..Blocks::default() };
+    assert!(
+        adopt::adopted::<Jolteon>(&changing, &past::<Jolteon>(), header(60), &unannounced)
+            .is_empty()
+    );
 }
 
 /// The slots whose blocks a DISPEL engine is shown when its party goes on behind the last one.
@@ -175,7 +294,7 @@ fn shown_to_dispel(
     last: u64,
     blocks: &impl StoredBlocks,
 ) -> Option<Vec<u64>> {
-    let added = adopt::adopted::<Bls, Dispel>(&SETUP, past, header(last), blocks);
+    let added = adopt::adopted::<Dispel>(&SETUP, past, header(last), blocks);
     let of_engine = added.iter().filter_map(|record| match record {
         Record::Engine(_, record) => Some(record.clone()),
         _ => None,
@@ -202,18 +321,15 @@ fn shown_to_dispel(
 #[test]
 fn an_engine_is_shown_all_that_was_ordered_lately_and_not_here_or_it_goes_on_from_before() {
     let all = Blocks::default();
-    let shown = |ordered_here: u64, last| {
-        let past = vec![past::<Dispel>().remove(0), ordered::<Dispel>(ordered_here)];
-        shown_to_dispel(&past, last, &all)
-    };
+    let shown =
+        |ordered_here: u64, last| shown_to_dispel(&[ordered::<Dispel>(ordered_here)], last, &all);
     assert_eq!(shown(9, 90), Some((10..=90).collect()));
     assert_eq!(shown(9, 600), Some((345..=600).collect()), "the last 256");
     // What the first slots have ordered is in no store.
     assert_eq!(shown(2, 90), Some((3..=90).collect()));
-    assert_eq!(shown(1, 90), None);
-    assert_eq!(shown(1, 258), Some((3..=258).collect()));
+    assert_eq!((shown(1, 90), shown(1, 600)), (None, None));
     // One that is not to be read.
-    let lost = Blocks { lost: Some(Height::new(50)) };
+    let lost = Blocks { lost: Some(Height::new(50)), ..Blocks::default() };
     assert_eq!(shown_to_dispel(&past::<Dispel>(), 90, &lost), None);
     // One that names itself as its parent.
     assert_eq!(shown_to_dispel(&past::<Dispel>(), 90, &Circle), None);

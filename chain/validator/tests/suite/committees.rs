@@ -33,6 +33,9 @@ fn dealt(slot: u64, addend: u8) -> Block {
     block
 }
 
+/// What such a block carries, as the tests' executor counts it.
+const DEALING: u8 = 13;
+
 fn judge(seat: &mut Seat, undecided: u64, limit: u64) {
     let (undecided, limit) = (Slot::new(undecided), Slot::new(limit));
     seat.give(Input::Judged(Judged { undecided, limit }));
@@ -78,8 +81,8 @@ fn a_block_with_a_dealing_waits_until_it_is_judged_and_those_behind_it_wait_too(
     judge(&mut seat, 5, behind(5));
     let said = seat.took();
     assert_eq!(executed(&said), 2);
-    assert!(said.contains(&Said::Ordered(vec![1])), "{said:?}");
-    let sum = add(5, 1);
+    assert!(said.contains(&Said::Ordered(vec![1, DEALING])), "{said:?}");
+    let sum = add(add(5, 1), DEALING);
     assert!(said.contains(&signs_in(&SETUP, 4, sum)), "{said:?}");
     assert!(said.contains(&signs_in(&SETUP, 5, add(sum, 1))), "{said:?}");
 }
@@ -95,9 +98,9 @@ fn the_block_that_decides_announces_the_committee_and_no_other_one_does() {
     let announced = [1, u8::try_from(behind(4)).unwrap()];
     let [one, two] = announced;
     let said = seat.took();
-    assert!(said.contains(&Said::Ordered(vec![1, one, two])), "{said:?}");
+    assert!(said.contains(&Said::Ordered(vec![1, DEALING, one, two])), "{said:?}");
     assert!(said.contains(&Said::Ordered(vec![1])), "{said:?}");
-    let sum = add(add(add(5, 1), one), two);
+    let sum = [1, DEALING, one, two].into_iter().fold(5, add);
     assert!(said.contains(&signs_in(&SETUP, 4, sum)), "{said:?}");
     assert!(said.contains(&signs_in(&SETUP, 6, add(sum, 1))), "{said:?}");
 }
@@ -111,7 +114,7 @@ fn the_value_of_a_slot_may_come_before_its_block_is_judged() {
     seat.took();
     judge(&mut seat, 5, behind(5));
     let said = seat.took();
-    assert!(said.contains(&signs_in(&SETUP, 4, add(5, 3))), "{said:?}");
+    assert!(said.contains(&signs_in(&SETUP, 4, add(add(5, 3), DEALING))), "{said:?}");
 }
 
 #[test]

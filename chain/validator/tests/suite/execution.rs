@@ -96,13 +96,18 @@ fn announce(setup: &Setup, first: Slot) -> Vec<u8> {
     [setup.context.epoch.get(), first.get()].map(|number| u8::try_from(number).unwrap()).to_vec()
 }
 
+/// Its length, in place of the bytes.
+fn carry(transaction: &[u8]) -> Vec<u8> {
+    vec![u8::try_from(transaction.len()).unwrap()]
+}
+
 impl Seat {
     fn start_unjudged(disk: Disk, records: Vec<Record>, switches: Switches, window: u64) -> Self {
         let limits = Limits { window, ..Limits::default() };
         let config = Config { role: Role::Validator, switches, limits };
         let recovered = disk.clone().recover().unwrap();
         let past = PastBlocks { genesis: GENESIS, recovered, records: records.clone() };
-        let codec = BlockCodec { decode, announce };
+        let codec = BlockCodec { decode, announce, carry };
         let host = PipelineHost::new(&SETUP, Quorum::BYZANTINE, config, past, codec).unwrap();
         let workers = Workers { executor: Arc::new(Sum), store: Arc::new(Mutex::new(disk)) };
         let (jobs, said) = (VecDeque::new(), Vec::new());
@@ -248,10 +253,8 @@ fn say(effect: Effect<PipelineHost<Disk>>) -> Said {
             Said::Shown(to, slot, root)
         }
         Effect::Tell(BlockEvent::Ordered(block)) => {
-            let announced = block.system_transaction().unwrap_or_default();
-            Said::Ordered(
-                block.transactions().iter().map(|one| one.0).chain(announced.to_vec()).collect(),
-            )
+            let system = block.system_transactions().iter().flat_map(|one| one.to_vec());
+            Said::Ordered(block.transactions().iter().map(|one| one.0).chain(system).collect())
         }
         Effect::Tell(BlockEvent::Executed(height)) => Said::Executed(height),
         Effect::Tell(BlockEvent::Certified(height)) => Said::Certified(height),

@@ -81,7 +81,7 @@ impl<S: KeyedScheme> Node<S> {
                 Output::Do(Effect::Ready { first_slot }) => self.ready = Some(first_slot),
                 Output::Do(Effect::Refused(why)) => self.told.push(why),
                 Output::Do(Effect::Accused(fault)) => self.told.push(fault.to_string()),
-                Output::Do(Effect::Late(_) | Effect::Complete) => {}
+                Output::Do(Effect::Late(_)) => {}
             }
         }
     }

@@ -69,8 +69,8 @@ impl Executor for Sum {
     }
 
     fn seal(&self, sum: u64, block: &Blocks) -> Result<Execution<Self>, Infallible> {
-        let system = block.system_transaction().unwrap_or_default();
-        let sum = system.iter().fold(sum, |sum, byte| add(sum, *byte));
+        let system = block.system_transactions().iter().flat_map(|one| one.iter());
+        let sum = system.fold(sum, |sum, byte| add(sum, *byte));
         Ok(Execution { roots: roots(sum), view: sum, delta: sum })
     }
 }

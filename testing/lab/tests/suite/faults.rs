@@ -140,7 +140,6 @@ fn a_crash_between_writing_and_sending_changes_nothing<S: Lab>() {
                 ) => 7,
                 Kept::Keygen(_, protocol::Record::Dealt { .. }) => 8,
                 Kept::Keygen(..) => 9,
-                Kept::KeysComplete(_) => 10,
             },
         };
         // Of each kind one in the middle.
