@@ -23,8 +23,8 @@
 //! The record for certificates does not depend on the others: wherever the order goes on, states that the store has
 //! are executed by nobody here again, so nobody here could say any more what their certificates are about.
 //!
-//! **Epochs.** Blocks carry the transactions that make keys and change committees, and the store keeps them: the
-//! certificate of a block covers them like those that are executed. So a party reads all of them in their order, opens
+//! **Epochs.** Blocks carry what is not executed, the transactions that make keys and change committees among them, and
+//! the store keeps it: the certificate of a block covers it like what is executed. So a party reads all of them in their order, opens
 //! its shares of each epoch's key and deals on, as any other party did. It must have the blocks of the chain's first slots
 //! in its journal, for nobody executes those. Where an epoch begins is in the state ([`StoredBlocks::first_slot`]). A
 //! committee that never announced itself there ends the way (`execution`, module `committees`).
@@ -38,8 +38,8 @@
 //! | DISPEL    | what 256 stages have ordered, which is not ordered again  | the transactions of the last blocks  |
 //! | Trantor   | which batches 1024 heights have ordered, in which of 256 heights each transaction stood last, and which leaders failed | it cannot be shown that: see its `adapter` |
 //!
-//! The store has those transactions that are executed or carried. An engine may order others a second time, which nobody
-//! executes.
+//! The store has all transactions of a block; of their order it has that of those that are executed and that of all
+//! others.
 //!
 //! **What engines still do by themselves**: all of them fetch what was decided a short while ago. It is how a party comes
 //! from the last block of its store to the tip, how one that missed less comes back, and the only way on a chain that
@@ -59,6 +59,7 @@ use crate::execution;
 use crate::execution::marked;
 use crate::participant;
 use crate::setup::Setup;
+use crate::transaction::Kind;
 use crate::words::Record;
 
 /// The channel of the states' certificates: the first beside the beacon.
@@ -82,12 +83,12 @@ pub trait StoredBlocks {
     fn transactions(&self, height: Height) -> Option<StoredTransactions>;
 }
 
-/// Transactions of a block, as a store keeps them.
+/// All transactions of a block, as a store keeps them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredTransactions {
     /// Those that were executed, in their order.
     pub executed: Vec<Vec<u8>>,
-    /// Those of key generations and changes of the committee, in their order.
+    /// All others, in their order.
     pub carried: Vec<Vec<u8>>,
 }
 
@@ -248,7 +249,8 @@ fn ordered(
             let (block, transactions) = (None, Vec::new());
             added.push(participant::Record::Ordered { epoch, slot: empty, block, transactions });
         }
-        let carried = blocks.transactions(header.height)?.carried;
+        let mut carried = blocks.transactions(header.height)?.carried;
+        carried.retain(|one| Kind::of(one).is_some());
         if decides || !carried.is_empty() {
             let (epoch, block) = (epoch(slot)?, Some(Value::new(header.id.to_bytes())));
             let transactions = carried.into_iter().map(Arc::from).collect();

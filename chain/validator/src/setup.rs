@@ -287,7 +287,8 @@ pub struct CertificateKey {
 pub trait Succession: Send + Sync {
     /// Called at each final block of an epoch, in order, until it returns a set-up. The result must
     /// depend on the arguments only: all parties must get the same one, and a party that restarts must
-    /// get it again. The set-up must be one that the key can be handed over to, as [`Setup::next`] and
+    /// get it again. A party that was away shows only those transactions of a block that have a
+    /// [`Kind`](crate::transaction::Kind), so it must not depend on others. The set-up must be one that the key can be handed over to, as [`Setup::next`] and
     /// [`Setup::grow`] make it.
     fn next(&self, current: &Setup, slot: Slot, block: &Block) -> Decision;
 }

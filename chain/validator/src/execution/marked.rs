@@ -17,23 +17,23 @@ pub fn marked(transaction: &[u8]) -> Vec<u8> {
     [&[MARK], transaction].concat()
 }
 
-/// A block with those of its transactions that are executed, and those that its chain keeps besides.
+/// A block with its transactions in two parts: those that are marked, and all others.
 #[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct MarkedBlock {
     /// The name of the engine's block.
     pub value: Value,
     /// Transactions behind their [`MARK`], in the block's order.
     pub transactions: Vec<Arc<[u8]>>,
-    /// Transactions of key generations and changes of the committee, in the block's order. They are kept with the block
-    /// for parties that were away ([`adopt`](crate::adopt)).
+    /// The others, in the block's order. They are kept with the block for parties that were away
+    /// ([`adopt`](crate::adopt)).
     pub carried: Vec<Arc<[u8]>>,
 }
 
 impl From<Block> for MarkedBlock {
     fn from(block: Block) -> Self {
-        let Block { value, mut transactions } = block;
-        let carried = transactions.iter().filter(|one| Kind::of(one).is_some()).cloned().collect();
-        transactions.retain(|one| one.starts_with(&[MARK]));
+        let Block { value, transactions } = block;
+        let is_marked = |one: &Arc<[u8]>| one.starts_with(&[MARK]);
+        let (transactions, carried) = transactions.into_iter().partition(is_marked);
         Self { value, transactions, carried }
     }
 }
@@ -43,10 +43,5 @@ impl MarkedBlock {
     pub(super) fn deals(&self) -> bool {
         let deals = |one: &Arc<[u8]>| matches!(Kind::of(one), Some(Kind::Dealing | Kind::Keys));
         self.carried.iter().any(deals)
-    }
-
-    /// What is executed, without marks.
-    pub(super) fn unmarked(&self) -> impl Iterator<Item = &[u8]> {
-        self.transactions.iter().filter_map(|one| one.strip_prefix(&[MARK]))
     }
 }

@@ -19,8 +19,8 @@
 //! | adopted     | blocks before it were never ordered here ([`adopt`](crate::adopt))                    |
 //!
 //! Blocks are executed from the first slot that channels have outputs in. Of a block's transactions those are
-//! executed that begin with [`MARK`] and decode behind it; everybody leaves the same ones out. Those of key generations
-//! and changes of the committee are kept with the block, for parties that were away.
+//! executed that begin with [`MARK`] and decode behind it. The block carries all others, key generations among them:
+//! they change no state and are kept with it, for parties that were away.
 //!
 //! When the committee changes, the state of each slot is certified by the committee that decides the slot, in the
 //! channel of its epoch, and a block before announces it in the state (`committees`). A party that some committee does not
@@ -177,9 +177,16 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
     }
 
     fn read(&self, placed: PlacedBlock) -> ReadBlock<TransactionOf<St>> {
-        let transactions: Vec<_> = placed.block.unmarked().filter_map(self.decode).collect();
-        let carried = placed.block.carried.iter().map(|one| (self.carry)(one).into());
-        let block = prefinal_execution::Block::new(placed.header, transactions);
+        let MarkedBlock { transactions, carried, .. } = &placed.block;
+        let (mut executed, mut others) = (Vec::new(), carried.clone());
+        for transaction in transactions {
+            match transaction.strip_prefix(&[MARK]).and_then(self.decode) {
+                Some(decoded) => executed.push(decoded),
+                None => others.push(Arc::clone(transaction)),
+            }
+        }
+        let carried = others.iter().map(|one| (self.carry)(one).into());
+        let block = prefinal_execution::Block::new(placed.header, executed);
         let block = block.with_system_transactions(carried);
         ReadBlock { placed, block }
     }

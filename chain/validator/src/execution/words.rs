@@ -44,7 +44,7 @@ pub enum Record {
     Ordered {
         /// The slot of the block.
         slot: Slot,
-        /// The block with those of its transactions that are executed.
+        /// The block.
         block: MarkedBlock,
     },
     /// The value of a slot, for a block that reads it.
@@ -127,7 +127,7 @@ pub struct BlockCodec<T> {
     pub decode: fn(&[u8]) -> Option<T>,
     /// Encodes the system transaction that announces a committee with its first slot.
     pub announce: Announce,
-    /// Encodes the system transaction that carries one of key generations or changes of the committee.
+    /// Encodes the system transaction that carries one that is not executed.
     pub carry: fn(&[u8]) -> Vec<u8>,
 }
 

@@ -17,6 +17,7 @@ use prefinal_validator::execution::{MarkedBlock, PipelineHost, Record as Execute
 use prefinal_validator::fixed::FixedCommittees;
 use prefinal_validator::participant::Record as Kept;
 use prefinal_validator::setup::{Algorithm, Plan};
+use prefinal_validator::transaction::dealing;
 use prefinal_validator::{Record, RecordOf};
 use prefinal_weighted_rounding::{Ratio, Stake};
 
@@ -27,6 +28,8 @@ const EVERY: NonZeroU64 = NonZeroU64::new(20).unwrap();
 
 const DEALT: Channel = Channel::new(0);
 const CERTIFICATES: Channel = Channel::new(1);
+
+const UNKNOWN: &[u8] = b"something";
 
 type OfPartyWith<E> = RecordOf<E, PipelineHost<Disk>>;
 type OfParty = OfPartyWith<Jolteon>;
@@ -75,10 +78,12 @@ impl StoredBlocks for Blocks {
         self.begin.get(number - 1).filter(|_| !self.is_silent).map(|first| Slot::new(*first))
     }
 
+    /// With something that nobody executes, and that is of no key generation.
     fn transactions(&self, height: Height) -> Option<StoredTransactions> {
         let slot = self.slot(height);
         let executed = vec![slot.to_be_bytes().to_vec()];
-        let carried = self.carried.get(&slot).cloned().into_iter().collect();
+        let carried =
+            [UNKNOWN.to_vec()].into_iter().chain(self.carried.get(&slot).cloned()).collect();
         (self.lost != Some(height)).then_some(StoredTransactions { executed, carried })
     }
 }
@@ -192,14 +197,19 @@ fn an_engine_that_recalls_more_than_a_store_has_goes_on_from_before() {
     assert!(adopted::<Trantor>(&past::<Trantor>(), header(90)).is_empty());
 }
 
+/// A transaction of this many bytes behind its header, of the kind of published keys.
+fn keys(bytes: usize) -> Vec<u8> {
+    [&[1][..], &[0; 8], &vec![7; bytes]].concat()
+}
+
 /// Keys that parties publish late, and shares of later keys, are in blocks that it missed.
 #[test]
 fn what_blocks_carry_is_read_by_a_party_that_was_away() {
-    let carried = BTreeMap::from([(12, b"keys".to_vec()), (40, b"more".to_vec())]);
+    let carried = BTreeMap::from([(12, keys(1)), (40, keys(2))]);
     let blocks = Blocks { carried, empty: vec![20], ..Blocks::default() };
     let last = blocks.header(60);
     let added = adopt::adopted::<Jolteon>(&SETUP, &past::<Jolteon>(), last, &blocks);
-    assert_eq!(reads(&added), [(0, 12, Some(b"keys".to_vec())), (0, 40, Some(b"more".to_vec()))]);
+    assert_eq!(reads(&added), [(0, 12, Some(keys(1))), (0, 40, Some(keys(2)))]);
     // Those that it has read are not read twice, whatever its last record is about.
     let read = Kept::Ordered {
         epoch: SETUP.context.epoch,
@@ -241,7 +251,7 @@ fn a_party_that_missed_changes_of_the_committee_reads_every_slot_in_its_epoch() 
     let later = Plan::new(stakes, Algorithm::Fast, Ratio::new(9, 10).unwrap()).unwrap();
     let later = [later.clone(), later];
     let changing = FixedCommittees::chain(SETUP.clone(), &later, WORLD.1.iter(), EVERY).unwrap();
-    let carried = BTreeMap::from([(22, b"dealing".to_vec())]);
+    let carried = BTreeMap::from([(22, dealing(EpochId::new(1), &[3; 4]))]);
     let (empty, begin) = (vec![15, 29, 30], vec![30, 52]);
     let blocks = Blocks { carried, empty, begin, ..Blocks::default() };
     let added =
@@ -253,7 +263,7 @@ fn a_party_that_missed_changes_of_the_committee_reads_every_slot_in_its_epoch() 
     );
     let of = |slot: u64| read.iter().find(|one| one.1 == slot).cloned().unwrap();
     assert_eq!(of(15), (0, 15, None));
-    assert_eq!(of(22), (0, 22, Some(b"dealing".to_vec())));
+    assert_eq!(of(22), (0, 22, Some(dealing(EpochId::new(1), &[3; 4]))));
     assert_eq!([of(29), of(30)], [(0, 29, None), (1, 30, None)]);
     assert_eq!([of(51).0, of(52).0, of(60).0], [1, 2, 2]);
     // The engine of the last epoch counts from the epoch's first slot.
@@ -311,7 +321,7 @@ fn shown_to_dispel(
         slot: *slot,
         block: Block {
             value: name(slot.get()),
-            transactions: vec![Arc::from(marked(&slot.get().to_be_bytes()))],
+            transactions: vec![Arc::from(marked(&slot.get().to_be_bytes())), Arc::from(UNKNOWN)],
         },
     };
     assert_eq!(records, Dispel::adopted(slots.iter().map(block)));
