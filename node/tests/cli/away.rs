@@ -10,7 +10,8 @@ const EQUAL: &str = "stake\n10\n10\n10\n10\n10\n10\n10\n";
 
 /// A devnet whose last party is away now and then. One that is more than 64 blocks behind follows.
 struct Devnet {
-    engine: &'static str,
+    /// Its engine, and what else is the same in all runs.
+    options: &'static [&'static str],
     parties: u32,
     stakes: PathBuf,
     journal: PathBuf,
@@ -18,30 +19,31 @@ struct Devnet {
 }
 
 impl Devnet {
-    fn new(engine: &'static str, parties: u32) -> Self {
+    fn new(options: &'static [&'static str], parties: u32) -> Self {
         let folder = Folder::new();
         let (stakes, journal) = (folder.file("stakes.csv", EQUAL), folder.path("journals"));
-        Self { engine, parties, stakes, journal, _folder: folder }
+        Self { options, parties, stakes, journal, _folder: folder }
     }
 
     fn run(&self, more: &[&str]) -> Vec<String> {
         let parties = self.parties.to_string();
         let fixed = ["devnet", "--regions", "none", "--seed", "7", "--parties", &parties];
-        let work = ["--execute", "transfers", "--load", "20", "--engine", self.engine];
+        let work = ["--execute", "transfers", "--load", "20"];
         let files = ["--stakes", utf8(&self.stakes), "--journal", utf8(&self.journal)];
-        let all = fixed.iter().chain(&work).chain(&files).chain(more);
+        let all = fixed.iter().chain(&work).chain(self.options).chain(&files).chain(more);
         all.map(|one| (*one).to_owned()).collect()
     }
 
     /// All have keys. Then the last one is away for more blocks than its engine would fetch. Where a round has a leader,
     /// those of the party that is away have no block.
-    fn leave_one_behind(&self, slots: &str) {
-        killed_at(self.run(&["--slots", "500"]), "block ");
+    fn leave_one_behind(&self, slots: &str) -> String {
+        killed_at(self.run(&["--slots", slots]), "block ");
         let last = (self.parties - 1).to_string();
         let away = whole(self.run(&["--slots", slots, "--away", &last]));
         let blocks =
             number_before(&away, &format!(" blocks leave the same states at {last} parties"));
         assert!(blocks > 64, "{away}");
+        away
     }
 
     /// The last one reveals with all others, and commits the states that they commit.
@@ -83,7 +85,7 @@ fn number_before(printed: &str, words: &str) -> u64 {
 
 #[test]
 fn a_party_that_was_away_comes_back_by_deltas_and_takes_part() {
-    let devnet = Devnet::new("jolteon", 7);
+    let devnet = Devnet::new(&["--engine", "jolteon"], 7);
     devnet.leave_one_behind("84");
     // All are killed when it has begun to follow.
     let begun = killed_at(devnet.run(&["--slots", "500"]), " blocks behind its peers");
@@ -98,12 +100,13 @@ fn a_party_that_was_away_comes_back_by_deltas_and_takes_part() {
     assert!(!again.contains("behind its peers"), "{again}");
 }
 
-/// The engine that has to be shown most.
+/// The engine that has to be shown most, and keys that all parties publish again in the second epoch.
 #[test]
-fn a_party_that_was_away_is_told_what_was_ordered_meanwhile() {
-    let devnet = Devnet::new("dispel", 4);
-    devnet.leave_one_behind("70");
-    let back = whole(devnet.run(&["--slots", "24"]));
+fn a_party_that_was_away_reads_the_next_epochs_keys_and_what_was_ordered_meanwhile() {
+    let devnet = Devnet::new(&["--engine", "dispel", "--scheme", "wvuf", "--epochs", "2"], 4);
+    let away = devnet.leave_one_behind("80");
+    assert!(away.contains("epoch 1: 4 parties") && away.contains("another group key"), "{away}");
+    let back = whole(devnet.run(&["--slots", "80"]));
     assert!(number_before(&back, " blocks of its peers") > 30, "{back}");
     devnet.takes_part(&back);
 }

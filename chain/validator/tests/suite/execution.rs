@@ -96,7 +96,7 @@ fn announce(setup: &Setup, first: Slot) -> Vec<u8> {
     [setup.context.epoch.get(), first.get()].map(|number| u8::try_from(number).unwrap()).to_vec()
 }
 
-/// Its length, in place of the bytes.
+/// How many bytes it has.
 fn carry(transaction: &[u8]) -> Vec<u8> {
     vec![u8::try_from(transaction.len()).unwrap()]
 }
@@ -299,7 +299,7 @@ fn the_contract_is_asked_again_if_the_block_is_executed_behind_the_vote() {
 }
 
 #[test]
-fn what_is_not_marked_or_does_not_decode_is_left_out_and_blocks_before_the_first_are() {
+fn what_is_not_marked_or_does_not_decode_is_carried_and_blocks_before_the_first_are_left_out() {
     let mut seat = Seat::new();
     seat.order(2, &[7]);
     let mut mixed = block(3, &[4, JUNK, 6]);
@@ -307,8 +307,10 @@ fn what_is_not_marked_or_does_not_decode_is_left_out_and_blocks_before_the_first
     seat.give(Input::Ordered { slot: FIRST, block: mixed });
     assert_eq!(seat.took(), [], "which slot is the first is not known yet");
     seat.begin();
-    let sum = add(4, 6);
-    assert_eq!(seat.took(), [Said::Ordered(vec![4, 6]), Said::Executed(ONE), signs(3, sum)]);
+    // Of what is carried this executor counts the bytes: of the one without a mark, and of the other with its mark.
+    let sum = [4, 6, 1, 2].into_iter().fold(0, add);
+    let ordered = Said::Ordered(vec![4, 6, 1, 2]);
+    assert_eq!(seat.took(), [ordered, Said::Executed(ONE), signs(3, sum)]);
     // It is reported once more.
     seat.order(3, &[9]);
     seat.begin();
