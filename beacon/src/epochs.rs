@@ -23,7 +23,9 @@
 //! Both epochs are live until the last old slot is revealed. Until then the new epoch's reveals wait,
 //! together with the notes that record them, so that outputs come in one order. As many wait as the engine is
 //! ahead. Then the old secrets are wiped. Partials that peers may still ask for stay ready until the next
-//! handover, for as many finished slots as [`Limits::history`](crate::Limits) says.
+//! handover, for as many finished slots as [`Limits::history`](crate::Limits) says. A party that was away and passed over
+//! slots of an epoch ([`Record::PassedOver`](crate::Record)) keeps that epoch's secrets, for peers may lack nobody else's
+//! partial of any of them. It wipes them when the first epoch has ended all of whose slots it has had itself.
 //!
 //! An adversary may move from party to party over time. A handover stops it only if nothing of the old epoch
 //! is left to steal. Here the old secrets are wiped. A party that dealt its shares to the next committee
@@ -140,7 +142,7 @@ pub enum Effect<S: Function> {
         /// The effect of its beacon.
         effect: event::Effect<S>,
     },
-    /// The last slot of the epoch is revealed, and its secrets are wiped. Its records are now useful only to
+    /// The last slot of the epoch is revealed, and its secrets are wiped, unless slots of it were passed over. Its records are now useful only to
     /// answer peers that ask late.
     Retired {
         /// The epoch that is finished.
@@ -704,9 +706,12 @@ impl<S: Scheme> Epochs<S> {
             if !term.retired {
                 term.retired = true;
                 term.beacon.retire();
+                let answers_on = term.beacon.holds_secrets();
                 self.effect(Effect::Retired { epoch });
-                // Epochs that were retired before have answered long enough.
-                self.terms.retain(|other, _| *other >= epoch);
+                // Epochs that were retired before have answered long enough, unless this party was away since.
+                if !answers_on {
+                    self.terms.retain(|other, _| *other >= epoch);
+                }
             }
         }
     }

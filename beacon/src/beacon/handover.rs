@@ -47,6 +47,8 @@ impl<S: Scheme> Beacon<S> {
 
     /// Prepares the partials that peers may still ask for, then wipes the secrets. Costs an evaluation for
     /// each slot of the history that has none ready, for example after a restart.
+    ///
+    /// Of slots that were passed over nothing is prepared, for they may be many. If there are any, the secrets stay.
     pub(crate) fn retire(&mut self) {
         let path = self.plan.late();
         let finished: Vec<_> =
@@ -59,7 +61,9 @@ impl<S: Scheme> Beacon<S> {
                 answer.partial = partial;
             }
         }
-        self.secrets.clear();
+        if self.passed_over.is_none() {
+            self.secrets.clear();
+        }
         self.open.clear();
     }
 }

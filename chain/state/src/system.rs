@@ -4,11 +4,9 @@
 //! all its transactions ([`ProvenPlace`](crate::ProvenPlace)). Each counts as a transaction of its block, and its receipt
 //! is empty.
 //!
-//! | bytes | of what the block carries, any number | of a row that the chain writes, one and last |
-//! |-------|---------------------------------------|----------------------------------------------|
-//! | 0     | 0xfe                                  | 0xff                                         |
-//! | 1..33 | the bytes, to the end                 | [`StateKey`] of the row                      |
-//! | 33..  |                                       | the row's value                              |
+//! | of what the block carries | of a row that the chain writes, one and last         |
+//! |---------------------------|------------------------------------------------------|
+//! | 0xfe ‖ bytes              | 0xff ‖ [`StateKey`] of the row (32) ‖ the row's value |
 //!
 //! What a block carries changes no state: dealings of a key generation, for example, which validators read that were
 //! away. No transaction that is executed begins with either byte ([`StoredTransaction`]).

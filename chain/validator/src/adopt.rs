@@ -113,11 +113,12 @@ pub fn adopted<E: Engine>(
     }
     let Some(terms) = terms(setup, committed, blocks) else { return Vec::new() };
     let mut added = passed_over(records, CERTIFICATES, &terms);
-    if !is_there(records, committed.slot)
-        && let Some(missed) = missed(committed, read(records), blocks)
+    let (placed, read) = (placed(records), read(records, &terms));
+    if placed < committed.slot
         && let Some(term) = terms.last().copied()
-        && let Some(ordered) = ordered(setup, &missed, &terms, blocks)
-        && let Some(engine) = shown::<E>(&missed, term, blocks)
+        && let Some(missed) = missed(committed, read, blocks)
+        && let Some(ordered) = ordered(setup, read, &missed, &terms, blocks)
+        && let Some(engine) = shown::<E>(committed, placed, term, blocks)
     {
         added.extend(ordered.into_iter().map(Record::Participant));
         added.extend(engine.into_iter().map(|record| Record::Engine(term.epoch, record)));
@@ -181,45 +182,49 @@ fn passed_over<R, A>(
     terms.iter().filter_map(over).collect()
 }
 
-/// Whether the order has come to this slot here.
-fn is_there<R>(records: &[Record<R, execution::Record>], slot: Slot) -> bool {
-    records.iter().any(|record| match record {
-        Record::Application(execution::Record::Ordered { slot: ordered, .. }) => *ordered >= slot,
-        Record::Application(execution::Record::Adopted(header)) => header.slot >= slot,
-        _ => false,
-    })
+/// The last slot that the order has come to here.
+fn placed<R>(records: &[Record<R, execution::Record>]) -> Slot {
+    let placed = records.iter().filter_map(|record| match record {
+        Record::Application(execution::Record::Ordered { slot, .. }) => Some(*slot),
+        Record::Application(execution::Record::Adopted(header)) => Some(header.slot),
+        _ => None,
+    });
+    placed.max().unwrap_or(Slot::new(0))
 }
 
 /// The last slot whose block the party has read: it knows the keys that were made and the committees that were named up
-/// to there.
-fn read<R>(records: &[Record<R, execution::Record>]) -> Slot {
+/// to there. What the engine of an epoch that is over has finalized behind its end was read by nobody.
+fn read<R, A>(records: &[Record<R, A>], terms: &[Term]) -> Slot {
     let read = records.iter().filter_map(|record| match record {
-        Record::Participant(
-            participant::Record::Ordered { slot, .. }
-            | participant::Record::Beacon(
-                DEALT,
-                _,
-                BeaconRecord::Finalized { slot, .. }
-                | BeaconRecord::Revealed { slot }
-                | BeaconRecord::PassedOver { last: slot, .. },
-            ),
-        )
-        | Record::Application(execution::Record::Ordered { slot, .. }) => Some(*slot),
+        Record::Participant(participant::Record::Ordered { epoch, slot, .. }) => {
+            (epoch_of(terms, *slot) == Some(*epoch)).then_some(*slot)
+        }
+        Record::Participant(participant::Record::Beacon(
+            DEALT,
+            _,
+            BeaconRecord::Finalized { slot, .. }
+            | BeaconRecord::Revealed { slot }
+            | BeaconRecord::PassedOver { last: slot, .. },
+        )) => Some(*slot),
         _ => None,
     });
     read.max().unwrap_or(Slot::new(0))
 }
 
-/// The blocks behind the last slot that was read, by their slots; `None` if the store does not have all.
+fn epoch_of(terms: &[Term], slot: Slot) -> Option<EpochId> {
+    terms.iter().rev().find(|term| term.first <= slot).map(|term| term.epoch)
+}
+
+/// The blocks behind a slot up to the committed one, by their slots; `None` if the store does not have all.
 fn missed(
     committed: Header,
-    read: Slot,
+    behind: Slot,
     blocks: &impl StoredBlocks,
 ) -> Option<BTreeMap<Slot, Header>> {
     let (mut missed, mut first) = (BTreeMap::new(), committed);
-    while first.slot > read {
+    while first.slot > behind {
         missed.insert(first.slot, first);
-        if first.slot == read.next() {
+        if first.slot == behind.next() {
             break;
         }
         // The chain's first blocks are executed by nobody. They may make keys.
@@ -234,25 +239,25 @@ fn missed(
 /// The records of key generations; `None` if a block cannot be read.
 fn ordered(
     setup: &Setup,
+    read: Slot,
     missed: &BTreeMap<Slot, Header>,
     terms: &[Term],
     blocks: &impl StoredBlocks,
 ) -> Option<Vec<participant::Record>> {
-    let epoch =
-        |slot: Slot| terms.iter().rev().find(|term| term.first <= slot).map(|one| one.epoch);
-    let (mut added, mut next) = (Vec::new(), missed.keys().next().copied()?);
+    let (mut added, mut next) = (Vec::new(), read.next());
     for (&slot, header) in missed {
         // Where blocks decide on committees every slot counts, the empty ones as well.
         let decides = setup.succession.is_some();
         for empty in (next.get()..slot.get()).map(Slot::new).filter(|_| decides) {
-            let epoch = epoch(empty)?;
+            let epoch = epoch_of(terms, empty)?;
             let (block, transactions) = (None, Vec::new());
             added.push(participant::Record::Ordered { epoch, slot: empty, block, transactions });
         }
         let mut carried = blocks.transactions(header.height)?.carried;
         carried.retain(|one| Kind::of(one).is_some());
         if decides || !carried.is_empty() {
-            let (epoch, block) = (epoch(slot)?, Some(Value::new(header.id.to_bytes())));
+            let epoch = epoch_of(terms, slot)?;
+            let block = Some(Value::new(header.id.to_bytes()));
             let transactions = carried.into_iter().map(Arc::from).collect();
             added.push(participant::Record::Ordered { epoch, slot, block, transactions });
         }
@@ -261,15 +266,19 @@ fn ordered(
     Some(added)
 }
 
-/// The engine's records behind the last committed block, in the slots of its epoch's engine; `None` if a block of those
-/// that it has to recall cannot be read.
+/// The engine's records behind the last committed block, in the slots of its epoch's engine; `None` if it cannot be shown
+/// all that it has to recall: of the epoch's last slots, those behind the last one that the order has come to here.
 fn shown<E: Engine>(
-    missed: &BTreeMap<Slot, Header>,
+    committed: Header,
+    placed: Slot,
     term: Term,
     blocks: &impl StoredBlocks,
 ) -> Option<Vec<E::Record>> {
     let before = term.first.get().saturating_sub(1);
-    let recalled = Slot::new(term.last.get().saturating_sub(E::RECALLS?)).next().max(term.first);
+    let forgotten = Slot::new(committed.slot.get().saturating_sub(E::RECALLS?));
+    let known = forgotten.max(Slot::new(before)).max(placed);
+    // The chain's first blocks may have ordered what is not to be ordered again, and no store has them.
+    let recalled = missed(committed, known, blocks)?;
     let block_of = |header: &Header| {
         let StoredTransactions { executed, carried } = blocks.transactions(header.height)?;
         let value = Value::new(header.id.to_bytes());
@@ -280,7 +289,7 @@ fn shown<E: Engine>(
     };
     let mut all_read = true;
     // One by one, for many blocks together may be large.
-    let records = E::adopted(missed.range(recalled..).map_while(|(_, header)| {
+    let records = E::adopted(recalled.values().map_while(|header| {
         let block = block_of(header);
         all_read &= block.is_some();
         block

@@ -268,7 +268,9 @@ impl<S: KeyedScheme> Keygen<S> {
         let is_ordered = |own: &Vec<u8>| transactions.iter().any(|one| **one == **own);
         self.outputs
             .retain(|one| !matches!(one, Output::Do(Effect::Submit(own)) if is_ordered(own)));
-        for (number, transaction) in (first..).zip(transactions) {
+        // Parties that restart, or were away, have no others of a block: they must not count.
+        let own = transactions.iter().filter(|one| Kind::of(one).is_some());
+        for (number, transaction) in (first..).zip(own) {
             let position = Position::new(number);
             let own = self.setup.context.epoch;
             match Kind::split(transaction) {

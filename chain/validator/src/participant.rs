@@ -409,7 +409,7 @@ impl<S: KeyedScheme, L: ExtraChannels> Participant<S, L> {
         }
         let transactions = block.as_ref().map(|block| block.transactions.clone());
         let mut transactions = transactions.unwrap_or_default();
-        // The chain's own transactions are not needed later, unless they name the next committee.
+        // The chain's own transactions are not needed later, unless peers that are behind ask for them.
         transactions.retain(|one| self.decides || Kind::of(one).is_some());
         if self.decides && slot != known.next() {
             return self.halt(HaltError::Gap { slot, expected: known.next() });
@@ -425,6 +425,10 @@ impl<S: KeyedScheme, L: ExtraChannels> Participant<S, L> {
 
     /// Passes on a slot that is final and on record.
     fn order(&mut self, now: Instant, slot: Slot, block: Option<Block>) {
+        let expected = self.last.next();
+        if self.decides && slot != expected {
+            return self.halt(HaltError::Gap { slot, expected });
+        }
         self.last = slot;
         let value = block.as_ref().map(|block| block.value);
         self.note(Event::Finalized { slot, block: value });

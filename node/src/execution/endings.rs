@@ -41,11 +41,6 @@ pub(super) fn announce(setup: &Setup, first: Slot) -> Vec<u8> {
     SystemTransaction::Row { key: row.key(), row: row.to_row().into() }.to_bytes()
 }
 
-/// What carries a transaction that is not executed.
-pub(super) fn carry(transaction: &[u8]) -> Vec<u8> {
-    SystemTransaction::Carried(transaction.into()).to_bytes()
-}
-
 impl Endings {
     /// Adds what leads from one epoch to the next.
     pub fn add(&self, ending: EpochEnding) {

@@ -97,6 +97,13 @@ impl<X: StateExecutor> AttestedStore<X> {
     }
 }
 
+/// What carries the transactions of a block that are not executed, for the executors of [`prefinal_state`].
+pub(super) fn carry(transactions: &[Arc<[u8]>]) -> Vec<u8> {
+    // Writing into memory cannot fail.
+    let list = borsh::to_vec(transactions).unwrap_or_default();
+    SystemTransaction::Carried(list.into()).to_bytes()
+}
+
 /// Opens the states in a file, or creates it.
 ///
 /// # Errors
@@ -142,7 +149,9 @@ impl<X: StateExecutor> StoredBlocks for AttestedStore<X> {
         for encoded in self.states.export(height).ok()?.transactions {
             match SystemTransaction::from_bytes(&encoded) {
                 None => stored.executed.push(encoded),
-                Some(SystemTransaction::Carried(carried)) => stored.carried.push(carried.to_vec()),
+                Some(SystemTransaction::Carried(all)) => {
+                    stored.carried.extend(borsh::from_slice::<Vec<Vec<u8>>>(&all).ok()?);
+                }
                 Some(SystemTransaction::Row { .. }) => {}
             }
         }

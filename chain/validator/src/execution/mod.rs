@@ -49,7 +49,7 @@ use self::committees::{Announced, Committees, SignedRoot};
 use self::lineage::{Lineage, PlacedBlock};
 pub use self::marked::{MARK, MarkedBlock, marked};
 pub use self::words::{
-    BlockCodec, BlockEvent, HostError, PastBlocks, PipelineJob, PipelineVerdict, Record,
+    BlockCodec, BlockEvent, Carry, HostError, PastBlocks, PipelineJob, PipelineVerdict, Record,
     StateCertificate, Workers, shown,
 };
 use crate::application::{ChainApplication, Effect, Input, Output};
@@ -75,7 +75,7 @@ struct ReadBlock<T> {
 pub struct PipelineHost<St: Store<Certificate = StateCertificate>> {
     committees: Committees,
     decode: fn(&[u8]) -> Option<TransactionOf<St>>,
-    carry: fn(&[u8]) -> Vec<u8>,
+    carry: Carry,
     pipeline: Pipeline<St::Executor, StateCertificate>,
     window: u64,
     lineage: Lineage,
@@ -185,7 +185,7 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
                 None => others.push(Arc::clone(transaction)),
             }
         }
-        let carried = others.iter().map(|one| (self.carry)(one).into());
+        let carried = (!others.is_empty()).then(|| (self.carry)(&others).into());
         let block = prefinal_execution::Block::new(placed.header, executed);
         let block = block.with_system_transactions(carried);
         ReadBlock { placed, block }

@@ -121,14 +121,18 @@ pub struct Workers<St: Store> {
     pub store: Arc<Mutex<St>>,
 }
 
+/// Encodes what a block carries, for the executor.
+pub type Carry = fn(&[Arc<[u8]>]) -> Vec<u8>;
+
 /// How transactions of blocks are read and written, as the executor wants them.
 pub struct BlockCodec<T> {
     /// Reads a transaction behind its [mark](super::MARK); `None` if it is none.
     pub decode: fn(&[u8]) -> Option<T>,
     /// Encodes the system transaction that announces a committee with its first slot.
     pub announce: Announce,
-    /// Encodes the system transaction that carries one that is not executed.
-    pub carry: fn(&[u8]) -> Vec<u8>,
+    /// Encodes the system transaction that carries those that are not executed: one for all, for they may be many and
+    /// small.
+    pub carry: Carry,
 }
 
 /// What is left from the process before.

@@ -179,8 +179,9 @@ fn certificates_that_the_store_has_are_waited_for_by_nobody() {
     let ahead = [past::<Jolteon>(), vec![ordered::<Jolteon>(95)]].concat();
     assert!(only_certificates(&ahead));
     // Its keys are made by blocks that it has not read, and no store has.
-    assert!(only_certificates(&[]) && only_certificates(&[ordered::<Jolteon>(1)]));
-    assert_eq!(adopted::<Jolteon>(&[ordered::<Jolteon>(2)], header(90)).len(), 4);
+    let read = |slot| vec![kept_ordered(0, slot), ordered::<Jolteon>(slot)];
+    assert!(only_certificates(&[]) && only_certificates(&read(1)));
+    assert_eq!(adopted::<Jolteon>(&read(2), header(90)).len(), 4);
     // An ordinary restart: the beacon handed over the certificate before the store had it.
     let revealed = Released::Revealed { slot: Slot::new(90) };
     let kept = Kept::Beacon(CERTIFICATES, SETUP.context.epoch, revealed);
@@ -211,16 +212,11 @@ fn what_blocks_carry_is_read_by_a_party_that_was_away() {
     let added = adopt::adopted::<Jolteon>(&SETUP, &past::<Jolteon>(), last, &blocks);
     assert_eq!(reads(&added), [(0, 12, Some(keys(1))), (0, 40, Some(keys(2)))]);
     // Those that it has read are not read twice, whatever its last record is about.
-    let read = Kept::Ordered {
-        epoch: SETUP.context.epoch,
-        slot: Slot::new(12),
-        block: Some(name(12)),
-        transactions: Vec::new(),
-    };
     let finalized = Released::Finalized { slot: Slot::new(39), value: Some(name(39)) };
-    let finalized = Kept::Beacon(DEALT, SETUP.context.epoch, finalized);
-    for (kept, left) in [(read, 1), (finalized, 1)] {
-        let records = [past::<Jolteon>(), vec![Record::Participant(kept)]].concat();
+    let finalized = Record::Participant(Kept::Beacon(DEALT, SETUP.context.epoch, finalized));
+    // The application may have a block that was not read any more when the process ended.
+    for (record, left) in [(kept_ordered(0, 12), 1), (finalized, 1), (ordered::<Jolteon>(12), 2)] {
+        let records = [past::<Jolteon>(), vec![record]].concat();
         let added = adopt::adopted::<Jolteon>(&SETUP, &records, last, &blocks);
         assert_eq!(reads(&added).len(), left);
     }
@@ -230,6 +226,13 @@ fn what_blocks_carry_is_read_by_a_party_that_was_away() {
     assert!(reads(&added).is_empty() && added.len() == 1);
     // The first blocks made keys, and no store has them.
     assert_eq!(adopt::adopted::<Jolteon>(&SETUP, &[], last, &Blocks::default()).len(), 1);
+}
+
+/// A slot that the party has read in this epoch.
+fn kept_ordered(epoch: u64, slot: u64) -> OfParty {
+    let (epoch, block) = (EpochId::new(epoch), Some(name(slot)));
+    let (slot, transactions) = (Slot::new(slot), Vec::new());
+    Record::Participant(Kept::Ordered { epoch, slot, block, transactions })
 }
 
 /// What a party is told of slots that it missed: epoch, slot, and the transaction of each, or none if it has no block.
@@ -252,17 +255,14 @@ fn a_party_that_missed_changes_of_the_committee_reads_every_slot_in_its_epoch() 
     let later = [later.clone(), later];
     let changing = FixedCommittees::chain(SETUP.clone(), &later, WORLD.1.iter(), EVERY).unwrap();
     let carried = BTreeMap::from([(22, dealing(EpochId::new(1), &[3; 4]))]);
-    let (empty, begin) = (vec![15, 29, 30], vec![30, 52]);
+    let (empty, begin) = (vec![8, 15, 29, 30], vec![30, 52]);
     let blocks = Blocks { carried, empty, begin, ..Blocks::default() };
     let added =
         adopt::adopted::<Jolteon>(&changing, &past::<Jolteon>(), blocks.header(60), &blocks);
     let read = reads(&added);
-    assert_eq!(
-        read.iter().map(|(_, slot, _)| *slot).collect::<Vec<_>>(),
-        (10..=60).collect::<Vec<_>>()
-    );
+    assert!(read.iter().map(|one| one.1).eq(8..=60));
     let of = |slot: u64| read.iter().find(|one| one.1 == slot).cloned().unwrap();
-    assert_eq!(of(15), (0, 15, None));
+    assert_eq!([of(8), of(15)], [(0, 8, None), (0, 15, None)]);
     assert_eq!(of(22), (0, 22, Some(dealing(EpochId::new(1), &[3; 4]))));
     assert_eq!([of(29), of(30)], [(0, 29, None), (1, 30, None)]);
     assert_eq!([of(51).0, of(52).0, of(60).0], [1, 2, 2]);
@@ -287,9 +287,21 @@ fn a_party_that_missed_changes_of_the_committee_reads_every_slot_in_its_epoch() 
     let both = [(1, passed_over(30, 51)), (2, passed_over(52, 60))];
     assert_eq!(over(DEALT), [&[(0, passed_over(8, 29))][..], &both].concat());
     assert_eq!(over(CERTIFICATES), [&[(0, passed_over(0, 29))][..], &both].concat());
-    // Again, and there is nothing more to say.
-    let records = [past::<Jolteon>(), added].concat();
-    assert!(adopt::adopted::<Jolteon>(&changing, &records, blocks.header(60), &blocks).is_empty());
+    // Wherever a crash cuts the records off, the next start adds the rest: each slot once.
+    for count in 0..=added.len() {
+        let torn = [past::<Jolteon>(), added[..count].to_vec()].concat();
+        let rest = adopt::adopted::<Jolteon>(&changing, &torn, blocks.header(60), &blocks);
+        let slots = [reads(&torn), reads(&rest)].concat();
+        assert_eq!(slots, read, "{count}");
+        let is_placed = |one: &OfParty| matches!(one, Record::Application(Executed::Adopted(_)));
+        assert_eq!(rest.last().map(is_placed), (count < added.len()).then_some(true), "{count}");
+    }
+    // What an engine finalized behind the end of its epoch was read by nobody.
+    let ended: Vec<_> = (10..=45).map(|slot| kept_ordered(0, slot)).collect();
+    let begun = (30..=33).map(|slot| kept_ordered(1, slot));
+    let records: Vec<_> = past::<Jolteon>().into_iter().chain(ended).chain(begun).collect();
+    let rest = adopt::adopted::<Jolteon>(&changing, &records, blocks.header(60), &blocks);
+    assert!(reads(&rest).iter().map(|one| one.1).eq(34..=60));
     // No state announces the epoch of the last block.
     let unannounced = Blocks { begin: vec![30, 52], is_silent: true, ..Blocks::default() };
     assert!(
@@ -331,13 +343,15 @@ fn shown_to_dispel(
 #[test]
 fn an_engine_is_shown_all_that_was_ordered_lately_and_not_here_or_it_goes_on_from_before() {
     let all = Blocks::default();
-    let shown =
-        |ordered_here: u64, last| shown_to_dispel(&[ordered::<Dispel>(ordered_here)], last, &all);
+    let shown = |ordered_here: u64, last| {
+        let past = vec![past::<Dispel>().remove(0), ordered::<Dispel>(ordered_here)];
+        shown_to_dispel(&past, last, &all)
+    };
     assert_eq!(shown(9, 90), Some((10..=90).collect()));
     assert_eq!(shown(9, 600), Some((345..=600).collect()), "the last 256");
     // What the first slots have ordered is in no store.
     assert_eq!(shown(2, 90), Some((3..=90).collect()));
-    assert_eq!((shown(1, 90), shown(1, 600)), (None, None));
+    assert_eq!((shown(1, 90), shown(1, 258)), (None, Some((3..=258).collect())));
     // One that is not to be read.
     let lost = Blocks { lost: Some(Height::new(50)), ..Blocks::default() };
     assert_eq!(shown_to_dispel(&past::<Dispel>(), 90, &lost), None);

@@ -96,9 +96,9 @@ fn announce(setup: &Setup, first: Slot) -> Vec<u8> {
     [setup.context.epoch.get(), first.get()].map(|number| u8::try_from(number).unwrap()).to_vec()
 }
 
-/// How many bytes it has.
-fn carry(transaction: &[u8]) -> Vec<u8> {
-    vec![u8::try_from(transaction.len()).unwrap()]
+/// How many bytes each has.
+fn carry(transactions: &[Arc<[u8]>]) -> Vec<u8> {
+    transactions.iter().map(|one| u8::try_from(one.len()).unwrap()).collect()
 }
 
 impl Seat {
