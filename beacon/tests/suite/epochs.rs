@@ -503,6 +503,37 @@ fn a_retired_epoch_answers_with_what_it_has_ready() {
     }
 }
 
+/// Peers may lack nobody else's partials of slots that a party has passed over, and all their later values wait.
+#[test]
+fn an_epoch_that_was_passed_over_is_answered_for_until_one_was_lived_through() {
+    let who = Person(1);
+    let mut net = Net::new();
+    net.hand_over(1);
+    let (first, last) = (slot(1), slot(BOUNDARIES[0] - 1));
+    let record = beacon::Record::PassedOver { first, last };
+    net.logs.insert(who, vec![Record { epoch: epoch(0), record }]);
+    net.restart(who, 1);
+    let epochs = net.people.get_mut(&who).unwrap();
+    assert!(epochs.beacon(epoch(0)).unwrap().holds_secrets());
+    assert_eq!(epochs.head(), last.next());
+    let from = party(0, Person(0)).unwrap();
+    let message = Message { epoch: epoch(0), message: beacon::Message::Request { slot: first } };
+    epochs.handle(ms(0), Input::Received { from, message });
+    assert!(matches!(
+        epochs.poll(),
+        Some(Output::Do(Effect::Of { effect: beacon::Effect::Send { .. }, .. }))
+    ));
+    net.hand_over(2);
+    for at in 1..=BOUNDARIES[1] {
+        net.finalize(at);
+        net.deliver();
+    }
+    net.wait();
+    let epochs = &net.people[&who];
+    assert!(epochs.beacon(epoch(0)).is_none());
+    assert!(!epochs.beacon(epoch(1)).unwrap().holds_secrets());
+}
+
 /// A switch for an old slot holds for all later ones, whichever epoch they are of.
 #[test]
 fn a_switch_reaches_over_the_boundary() {

@@ -776,6 +776,36 @@ mod tests {
         (submitted, refused, ready)
     }
 
+    /// One that restarts, or was away, has of a block only what is of key generations.
+    #[test]
+    fn a_dealing_has_its_place_in_a_block_whatever_else_stands_there() {
+        let (setup, identities) = committee();
+        let me = &identities[0];
+        let dealings = [3, 2, 1].map(|dealer: usize| dealing::<Bls>(&setup, &identities[dealer]));
+        let block = [&[[0xe0; 9].as_slice().into()], &dealings[..]].concat();
+        let mut whole = start::<Bls>(&setup, 0);
+        whole.ordered(1, &block);
+        drive(&mut whole, &setup, me);
+        // It ends when the first dealing is on record, and the others are not judged.
+        let (mut first, mut records) = (start::<Bls>(&setup, 0), Vec::new());
+        first.ordered(1, &block);
+        while !matches!(records.last(), Some(Record::Counted { .. })) {
+            match first.poll().unwrap() {
+                Output::Do(Effect::Run(job)) => first.checked(job.run(&setup, me)),
+                Output::Keep(record) | Output::Note(record) => records.push(record),
+                Output::Do(_) => {}
+            }
+        }
+        let mut second =
+            Keygen::<Bls>::new(Arc::clone(&setup), Party::new(0), records, None).unwrap();
+        second.ordered(1, &dealings);
+        drive(&mut second, &setup, me);
+        let id = |keygen: &Keygen<Bls>| {
+            Bls::id(&keygen.complete.as_ref().expect("a key").committees.slow)
+        };
+        assert_eq!(id(&second), id(&whole));
+    }
+
     #[test]
     fn what_is_ordered_twice_counts_once_and_is_nobodys_fault() {
         ordered_twice::<Bls>();

@@ -149,6 +149,13 @@ fn what_is_final_behind_a_boundary_that_is_not_known_is_on_record() {
     assert_eq!((first.past.len(), first.last), (13, Slot::new(7)));
     let ordered = |record: &&Record| matches!(record, Record::Ordered { .. });
     assert_eq!(records.iter().filter(ordered).count(), 20);
+    // Without one of them it stops: what its block decides is not known.
+    let lacking = records
+        .iter()
+        .filter(|one| !matches!(one, Record::Ordered { slot, .. } if slot.get() == 4));
+    let mut lacking = participant(&seats, lacking.cloned().collect());
+    run_none(&mut lacking);
+    assert!(matches!(lacking.halted(), Some(HaltError::Gap { .. })), "{:?}", lacking.halted());
     // A later life goes on behind them, and takes nothing that leaves a slot out.
     let mut second = participant(&seats, records);
     finalize(&mut second, 20, &[]);
