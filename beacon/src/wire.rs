@@ -126,7 +126,8 @@ pub enum Record {
         last: Slot,
     },
     /// These slots are final, and this party has no part in them: it was away. It hands over none of their outputs,
-    /// and gives its partials to peers that lack them.
+    /// and gives its partials to peers that lack them: the epoch keeps its secrets for that, see
+    /// [`epochs`](crate::epochs).
     PassedOver {
         /// The first of them.
         first: Slot,

@@ -14,20 +14,24 @@
 //! | the application  | the order goes on behind this block         | executing what is stored                   |
 //!
 //! **Why this is safe.** A state is certified by a quorum's stake, which signs only what is final, so the block is
-//! the one that the engine would have decided. No record is taken back: what the engine has promised, the beacon
-//! has released and the pipeline has signed stays on record, and each of them refuses to contradict that. A slot
-//! that is passed over is finished for the beacon, and nothing is released for it early. Peers that lack its partial
-//! of such a slot get it when they ask: a value may be stuck there for want of it, and all values behind. A crash
-//! between the store and the journal is repaired at the next start, by the same comparison.
+//! the one that the engine would have decided. Over changes of the committee that takes that every committee since the
+//! chain's first one has kept its keys, as for all that follow a chain. No record is taken back: what the engine has
+//! promised, the beacon has released and the pipeline has signed stays on record, and each of them refuses to contradict
+//! that. A slot that is passed over is finished for the beacon, and nothing is released for it early. Peers that lack its
+//! partial of such a slot get it when they ask: a value may be stuck there for want of it, and all values behind. So the
+//! beacon keeps the secrets of an epoch with such slots longer than others ([`prefinal_beacon::epochs`]). A crash between
+//! the store and the journal, or behind any of these records, is repaired at the next start, by the same comparison.
 //!
-//! The record for certificates does not depend on the others: wherever the order goes on, states that the store has
-//! are executed by nobody here again, so nobody here could say any more what their certificates are about.
+//! The record for certificates stands also where the others are missing: wherever the order goes on, states that the
+//! store has are executed by nobody here again, so nobody here could say any more what their certificates are about.
 //!
 //! **Epochs.** Blocks carry what is not executed, the transactions that make keys and change committees among them, and
 //! the store keeps it: the certificate of a block covers it like what is executed. So a party reads all of them in their order, opens
 //! its shares of each epoch's key and deals on, as any other party did. It must have the blocks of the chain's first slots
 //! in its journal, for nobody executes those. Where an epoch begins is in the state ([`StoredBlocks::first_slot`]). A
-//! committee that never announced itself there ends the way (`execution`, module `committees`).
+//! committee that never announced itself there ends the way (`execution`, module `committees`). Key generations are
+//! judged again from the first one on, as at any restart. If that takes longer than peers' engines remember, the party is
+//! behind again, and goes on at its next start from what it has.
 //!
 //! **What an engine has to be shown**, beside its own records ([`Engine::RECALLS`]), of the epoch's own slots:
 //!

@@ -168,8 +168,7 @@ pub trait Engine: Sized + Send + 'static {
     /// has not reported itself. Behind the engine's own records they move on what is final, and leave every promise as
     /// it is.
     ///
-    /// Of the transactions only those are there that the chain executes. A block may later repeat another one that
-    /// peers leave out: it is not executed either.
+    /// A block's transactions are all there, those that the chain executes in front of all others.
     fn adopted(_blocks: impl Iterator<Item = FinalBlock>) -> Vec<Self::Record> {
         Vec::new()
     }
