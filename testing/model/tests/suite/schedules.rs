@@ -301,8 +301,8 @@ fn trantor_cross_view_leak() {
     }
 }
 
-/// A block is final by the votes of its own view, and again by those of the next: for its outputs to be one, their input
-/// must not name the view.
+/// A block is final by the votes of its own view, and again by those of the next. Some parties know it from these, some
+/// from those: for their outputs to be one, the input must not name the view (rule 1).
 #[test]
 fn final_in_two_views() {
     let without = Terms::without(Rule::Input);
@@ -354,9 +354,9 @@ fn final_in_two_views() {
     }
 }
 
-/// The first `once` steps bring one partial out: with the faulty party's it is one too few, unless that one counts twice
-/// (rule 9). After all steps all three are out. The faulty party's gives the output to one of them by the fast path, and
-/// the others need its slow partial (rule 6).
+/// The first `once` steps bring one partial out. With the faulty party's it is one too few, unless that one counts
+/// twice (rule 9). After all steps all three are out. The faulty party's gives the output to one of them by the fast
+/// path, and the others need its slow partial (rule 6).
 fn counted<E: Engine>(engine: fn(Terms) -> E, steps: &[E::Action], once: usize) {
     needed(Terms::without(Rule::Once), engine, &steps[..once], [0, 0], &[NO_LEAK]);
     needed(Terms::without(Rule::Always), engine, steps, [0, 0], &[TERMINATION]);
@@ -395,7 +395,7 @@ fn one_partial_that_counts_twice_and_one_that_is_kept_back() {
     }
 }
 
-/// A slot without a block is final, and what does not depend on values has an output for it all the same.
+/// A slot without a block is final, and what does not depend on values has an output for it all the same (rule 8).
 #[test]
 fn skipped_slots_have_outputs() {
     let without = Terms::without(Rule::Skipped);
@@ -432,6 +432,10 @@ fn skipped_slots_have_outputs() {
 const ZERO: u8 = 1;
 const ONE: u8 = 2;
 
+/// The rule that takes the vote alone, and the one that takes an honest party's proposal as well. They release alike, for
+/// every bit that honest parties vote for was proposed by one of them.
+const PROPOSED_BY_ONE: [dispel::Bug; 2] = [dispel::Bug::VoteAlone, dispel::Bug::WeakProposals];
+
 fn weaker(bug: dispel::Bug, rounds: u8) -> Dispel {
     Dispel { bug: Some(bug), ..Dispel::new(Terms::WHOLE, rounds) }
 }
@@ -452,14 +456,14 @@ fn released_early(
     assert!(outcome.violated.is_empty(), "{weaker:?}: {:?}", outcome.violated);
 }
 
-/// No schedule of fewer steps violates the property.
+/// No schedule of fewer steps breaks the property.
 fn shortest(weaker: Dispel, steps: &[dispel::Action], property: &'static str) {
     let shorter = search::within(weaker, &[property], steps.len() - 1);
     assert!(shorter.path(property).is_none(), "{weaker:?}: {shorter}");
 }
 
 /// The last votes of a proposer's bit alone: A has voted for one where one can be decided, B for zero where zero can.
-/// Partials on the slot add up, and nothing is final: no leak is broken. See
+/// Partials on the slot add up, and nothing is final: this breaks *no leak*. See
 /// `last_votes_for_both_bits_release_for_one_at_most` of the engine.
 #[test]
 fn dispel_last_votes_for_both_bits() {
@@ -479,14 +483,15 @@ fn dispel_last_votes_for_both_bits() {
         Vote(B, 2, ZERO),
         Release(B, 0),
     ];
-    let weaker = weaker(dispel::Bug::VoteAlone, 2);
-    released_early(weaker, &steps, &[Release(A, 1)], &[NO_LEAK]);
-    shortest(weaker, &steps, NO_LEAK);
+    for bug in PROPOSED_BY_ONE {
+        let weaker = weaker(bug, 2);
+        released_early(weaker, &steps, &[Release(A, 1)], &[NO_LEAK]);
+        shortest(weaker, &steps, NO_LEAK);
+    }
 }
 
-/// One honest party's proposal beside the vote: every bit that honest parties vote for has that, so it forbids nothing,
-/// and this schedule and the one before break both rules. A releases for zero, which it alone proposed, and C for one.
-/// Partials on the slot add up, and nothing is final: no leak is broken.
+/// Proposals of a weak quorum beside the vote: both bits can have one. A releases for zero, which it proposed with the
+/// faulty party alone, and C for one. Partials on the slot add up, and nothing is final: this breaks *no leak*.
 #[test]
 fn dispel_proposals_of_a_weak_quorum() {
     use dispel::Action::{Move, Propose, Release, Vote};
@@ -501,32 +506,32 @@ fn dispel_proposals_of_a_weak_quorum() {
         // A goes on with A's, B's and the faulty party's sets.
         Move(A, 2, 0),
         Vote(A, 2, ZERO),
-        // Refused: A and the faulty party proposed zero, a weak quorum. The strong one, with C, proposed one.
+        // Refused: A and the faulty party are a weak quorum that proposed zero, and no strong one.
         Release(A, 0),
         Release(C, 1),
     ];
-    for bug in [dispel::Bug::WeakProposals, dispel::Bug::VoteAlone] {
+    for bug in PROPOSED_BY_ONE {
         let weaker = weaker(bug, 2);
         released_early(weaker, &steps, &[Release(A, 0)], &[NO_LEAK]);
         shortest(weaker, &steps, NO_LEAK);
     }
 }
 
-/// Proposals of a quorum without the vote: they bind nobody. A and B release for zero, then A and C vote for one, and it
-/// is decided: no contradiction is broken.
+/// Proposals of a quorum without the vote: they bind nobody. Partials for zero are out, and one is decided: this breaks
+/// *no contradiction*.
 #[test]
 fn dispel_proposals_without_a_vote() {
     use dispel::Action::{Propose, Release, Vote};
     let steps = [
         Propose(A, 0),
         Propose(B, 0),
-        // With the faulty party's zero a quorum. Refused: neither has voted for zero in round 2, where zero can be decided.
+        Propose(C, 1),
+        // The faulty party passes C's one on, so all do. A hears of it before it hears of B's zero.
+        Vote(A, 1, ONE),
+        // With the faulty party's zero a quorum. Refused: neither has voted for zero in round 2, which can decide it.
         Release(A, 0),
         Release(B, 0),
-        // The faulty party passes C's one on, and so do all. A hears of it before it hears of the zeros.
-        Propose(C, 1),
-        Vote(A, 1, ONE),
-        // With the faulty party's set a quorum: one is decided.
+        // With A's and the faulty party's sets a quorum: one is decided.
         Vote(C, 1, ONE),
     ];
     let weaker = weaker(dispel::Bug::ProposalsAlone, 1);
@@ -535,8 +540,8 @@ fn dispel_proposals_without_a_vote() {
 }
 
 /// Votes of any round, beside the proposals of a quorum: A has voted for one in round 1, B in round 3, and no round has a
-/// quorum for one. Partials for one are out, and nothing is final: no leak is broken. Then round 4 decides zero: no
-/// contradiction is broken.
+/// quorum for one. Partials for one are out, and nothing is final: this breaks *no leak*. Then round 4 decides zero,
+/// which breaks *no contradiction*.
 #[test]
 fn dispel_votes_of_two_rounds() {
     use dispel::Action::{Move, Propose, Release, Vote};
@@ -557,20 +562,20 @@ fn dispel_votes_of_two_rounds() {
         Move(B, 3, 1),
         Vote(B, 3, ONE),
         Release(A, 1),
-        // Refused: in round 1 B has not voted for one, so with A it is no quorum there.
+        // Refused: in round 1, where A voted for one, B voted for zero.
         Release(B, 1),
     ];
     let decides_zero = [
-        // In round 1 the faulty party votes for zero with B and C.
         Vote(C, 1, ZERO),
+        // C goes on with B's, C's and the faulty party's sets.
         Move(C, 2, 0),
         Vote(C, 2, ZERO),
-        // A sees C's set of round 2 beside its own, which leads to the round's bit.
+        // Both go on with the union of A's and C's sets, which leads to the round's bit.
         Move(A, 3, 0),
         Move(C, 3, 0),
         Vote(A, 3, ZERO),
         Vote(C, 3, ZERO),
-        // With the faulty party's set they do not need B's one.
+        // Both go on with A's, C's and the faulty party's sets, without B's, and zero is decided.
         Move(A, 4, 0),
         Move(C, 4, 0),
         Vote(A, 4, ZERO),
