@@ -26,22 +26,30 @@
 //!   round 1;
 //! - **out**: a strong quorum proposed zero, and this party has sent `auxiliary({0})` in round 2.
 //!
-//! Claim: if a strong quorum has prefinalized a stage, all have done so for one value, and nothing else is decided.
+//! Claim: honest parties prefinalize a stage for one value only, and if those that have are a strong quorum together
+//! with the faulty ones, nothing else is decided.
 //!
 //! 1. *One value.* Two strong quorums share an honest party, which proposes one bit. So no two parties can find
 //!    different bits for a proposer, and reliable broadcast gives one hash for each that is in. This holds for any
 //!    two parties that prefinalize, whether others do or not: partials on the slot alone never add up over two
-//!    values. An auxiliary vote by itself would not do: in one round honest parties may send `{0}` and `{1}`.
+//!    values. An auxiliary vote by itself would not do: one honest party may send `{1}` in round 1 and another `{0}` in
+//!    round 2, each the last vote for its bit. Nor would it do with proposals of a weak quorum: both bits can have one.
 //! 2. *Nothing else.* Of the strong quorum the honest part is more than a third of the stake, and has sent
 //!    `auxiliary({b})` in the round `r` whose bit is `b` (1 for in, 2 for out). Every strong quorum of auxiliary
 //!    votes that a party counts in `r` has one of these in it. So it decides `b`, or it sees both bits and takes the
 //!    round's bit, which is `b`, as its estimate. From round `r + 1` on all honest parties estimate `b`, and only `b`
 //!    is justified. A party that decided before `r` has decided the same: for out, a one of round 1 would have left
-//!    everybody with the estimate one, and no zero would be justified in round 2.
+//!    everybody with the estimate one, and no zero would be justified in round 2. Proposals by themselves would not do:
+//!    of those that proposed zero some may send `{1}` in round 1, and one is decided.
 //!
-//! A stage in which some proposer's bit is split prefinalizes nowhere, or not at a quorum: its value comes by the
-//! slow path. There is no second attempt: votes of later rounds release nothing, because the honest part of a
-//! quorum could then be made up of parties that voted in different rounds.
+//! If for some proposer no strong quorum proposed the same bit, the stage prefinalizes nowhere; if parties also saw the
+//! other bit justified, perhaps not at a quorum. Its value then comes by the slow path. There is no second attempt:
+//! votes of later rounds release nothing, because the honest part of a quorum could then be made up of parties that
+//! voted in different rounds. After one party's `{1}` in round 1 and another's in round 3, round 4 can still decide
+//! zero.
+//!
+//! The model checker has this rule, and for each of the weaker ones the schedule that breaks it (`testing/model`, its
+//! tests `schedules`).
 //!
 //! # A party that was away
 //! It asks for the stages that it missed: outcomes, twelve in an answer, and believes one when a weak quorum says it

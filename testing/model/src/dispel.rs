@@ -37,7 +37,7 @@ pub enum Bug {
     VoteAlone,
     /// Partials leave when a quorum proposed the bit, whatever was voted.
     ProposalsAlone,
-    /// One honest party's proposal is enough.
+    /// One honest party's proposal is enough. Every bit that is voted for has that: the same as [`Bug::VoteAlone`].
     WeakProposals,
     /// Partials leave with a vote of any round.
     AnyRound,

@@ -5,7 +5,8 @@ use prefinal_contract::Rule;
 use prefinal_model::desk::{Omission, Terms};
 use prefinal_model::dispel::{self, Dispel};
 use prefinal_model::jolteon::{self, Jolteon};
-use prefinal_model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT};
+use prefinal_model::properties::{Engine, NO_CONTRADICTION, NO_LEAK, ONE_OUTPUT, TERMINATION};
+use prefinal_model::search;
 use prefinal_model::simplex::{self, Simplex};
 use prefinal_model::tendermint::{self, Tendermint};
 use prefinal_model::trantor::{self, Trantor};
@@ -14,24 +15,30 @@ const A: usize = 0;
 const B: usize = 1;
 const C: usize = 2;
 
-/// Takes exactly these steps, each of which the engine must offer, and names what is violated then.
-/// Steps that change nothing are passed over if they may be.
-fn violated<E: Engine>(engine: &E, steps: &[E::Action], idle: usize) -> Vec<&'static str> {
+/// What became of a schedule.
+struct Outcome<A> {
+    /// The steps that the engine did not offer, or that changed nothing.
+    refused: Vec<A>,
+    /// The properties that do not hold after the others.
+    violated: Vec<&'static str>,
+}
+
+/// Takes exactly these steps and passes over those that the engine does not offer.
+fn play<E: Engine>(engine: &E, steps: &[E::Action]) -> Outcome<E::Action> {
     let mut state = engine.init_states().remove(0);
-    let mut passed = 0;
+    let mut refused = Vec::new();
     for step in steps {
         match engine.next_steps(&state).into_iter().find(|(action, _)| action == step) {
             Some((_, next)) => state = next,
             None => {
                 println!("not taken: {step}");
-                passed += 1;
+                refused.push(step.clone());
             }
         }
     }
-    assert_eq!(passed, idle, "the model is too weak for the schedule");
     let properties = engine.properties().into_iter();
     let broken = properties.filter(|property| !(property.condition)(engine, &state));
-    broken.map(|property| property.name).collect()
+    Outcome { refused, violated: broken.map(|property| property.name).collect() }
 }
 
 /// The steps end in these violations under the first terms, and in none under the whole contract, where
@@ -43,10 +50,11 @@ fn needed<E: Engine>(
     idle: [usize; 2],
     violations: &[&str],
 ) {
-    let [without, whole] = idle;
-    assert_eq!(violated(&engine(terms), steps, without), violations, "{terms:?}");
-    let left = violated(&engine(Terms::WHOLE), steps, whole);
-    assert!(left.is_empty(), "{left:?}");
+    let [without, whole] = [terms, Terms::WHOLE].map(|terms| play(&engine(terms), steps));
+    assert_eq!(without.violated, violations, "{terms:?}");
+    assert!(whole.violated.is_empty(), "{:?}", whole.violated);
+    let refused = [without, whole].map(|outcome| outcome.refused.len());
+    assert_eq!(refused, idle, "the model is too weak or too strong for the schedule");
 }
 
 const LEAK: [&str; 2] = [NO_LEAK, NO_CONTRADICTION];
@@ -200,17 +208,28 @@ fn jolteon_certificate_after_a_later_timeout() {
 /// The same as in Jolteon: a finalize vote implies ancestors, and some arrive after a nullify.
 #[test]
 fn simplex_ancestors_and_notarizations_after_a_nullify() {
-    use simplex::Action::{Finalize, Late, Notarize, Nullify};
+    use simplex::Action::{Finalize, Late, Notarize, Nullify, Restart};
     let start =
         [Notarize(A, 1, 0, 0), Notarize(B, 1, 0, 0), Finalize(A, 1), Nullify(B, 1), Nullify(C, 1)];
     let end = [Notarize(A, 3, 0, 0), Notarize(C, 3, 0, 0), Finalize(A, 3), Finalize(C, 3)];
     let skip = [Nullify(A, 2), Nullify(C, 2)];
-    let late: Vec<_> = start.into_iter().chain([Late(B, 1)]).chain(skip).chain(end).collect();
-    let child = [Notarize(A, 2, 1, 0), Notarize(B, 2, 1, 0), Finalize(B, 2)];
-    let implied: Vec<_> = start.into_iter().chain(child).chain(skip).chain(end).collect();
-    for (rule, steps, idle) in [(Rule::GivenUp, late, 1), (Rule::Direct, implied, 0)] {
-        let engine = |terms| Simplex::new(terms, 3);
-        needed(Terms::without(rule), engine, &steps, [0, idle], &LEAK);
+    let ending = |middle: &[simplex::Action]| -> Vec<_> {
+        [&start, middle, &skip, &end].into_iter().flatten().copied().collect()
+    };
+    let late = ending(&[Late(B, 1)]);
+    // B forgets its nullify; with its records a restart changes nothing.
+    let forgotten = ending(&[Restart(B), Late(B, 1)]);
+    // B gives view 2 up as well.
+    let later = ending(&[Nullify(B, 2), Late(B, 1)]);
+    let implied = ending(&[Notarize(A, 2, 1, 0), Notarize(B, 2, 1, 0), Finalize(B, 2)]);
+    let later_views = Terms { without: Some(Omission::LaterViews), ..Terms::WHOLE };
+    for (terms, steps, idle) in [
+        (Terms::without(Rule::GivenUp), late, 1),
+        (Terms::without(Rule::Durable), forgotten, 2),
+        (later_views, later, 1),
+        (Terms::without(Rule::Direct), implied, 0),
+    ] {
+        needed(terms, |terms| Simplex::new(terms, 3), &steps, [0, idle], &LEAK);
     }
 }
 
@@ -220,7 +239,7 @@ fn simplex_ancestors_and_notarizations_after_a_nullify() {
 /// up, although a later height came after that.
 #[test]
 fn trantor_certificate_after_a_view_change() {
-    use trantor::Action::{Change, Commit, Late, Prepare};
+    use trantor::Action::{Change, Commit, Late, Prepare, Restart};
     let skip = 2;
     let start = [
         Prepare(A, 1, 0, 0),
@@ -240,6 +259,9 @@ fn trantor_certificate_after_a_view_change() {
     let engine = |terms| Trantor::new(terms, 2, 2);
     let late: Vec<_> = start.into_iter().chain([Late(B, 1, 0)]).collect();
     needed(Terms::without(Rule::GivenUp), engine, &late, [0, 1], &LEAK);
+    // Or it restarts and forgets; with its records a restart changes nothing.
+    let forgotten: Vec<_> = start.into_iter().chain([Restart(B), Late(B, 1, 0)]).collect();
+    needed(Terms::without(Rule::Durable), engine, &forgotten, [0, 2], &LEAK);
     let later: Vec<_> = start.into_iter().chain([Change(B, 2, 1), Late(B, 1, 0)]).collect();
     let terms = Terms { without: Some(Omission::LaterViews), ..Terms::WHOLE };
     needed(terms, engine, &later, [0, 1], &LEAK);
@@ -279,29 +301,289 @@ fn trantor_cross_view_leak() {
     }
 }
 
+/// A block is final by the votes of its own view, and again by those of the next. Some parties know it from these, some
+/// from those: for their outputs to be one, the input must not name the view (rule 1).
+#[test]
+fn final_in_two_views() {
+    let without = Terms::without(Rule::Input);
+    {
+        use jolteon::Action::{Order, Vote};
+        let steps = [
+            Vote(A, 1, 0, 0),
+            Vote(B, 1, 0, 0),
+            // Final by order votes.
+            Order(A, 1),
+            Order(C, 1),
+            // Final by certificates in two consecutive rounds.
+            Vote(B, 2, 1, 0),
+            Vote(C, 2, 1, 0),
+        ];
+        needed(without, |terms| Jolteon::new(terms, 2), &steps, [0, 0], &[ONE_OUTPUT]);
+    }
+    {
+        use simplex::Action::{Finalize, Notarize};
+        let steps = [
+            Notarize(A, 1, 0, 0),
+            Notarize(B, 1, 0, 0),
+            Finalize(A, 1),
+            Finalize(B, 1),
+            // Final as the parent of a block that is.
+            Notarize(A, 2, 1, 0),
+            Notarize(C, 2, 1, 0),
+            Finalize(B, 2),
+            Finalize(C, 2),
+        ];
+        needed(without, |terms| Simplex::new(terms, 2), &steps, [0, 0], &[ONE_OUTPUT]);
+    }
+    {
+        use trantor::Action::{Change, Commit, Prepare};
+        let steps = [
+            Prepare(A, 1, 0, 0),
+            Prepare(B, 1, 0, 0),
+            Commit(B, 1, 0),
+            Commit(C, 1, 0),
+            // A and C do not hear of it in time. C names the certificate.
+            Change(A, 1, 1),
+            Change(C, 1, 1),
+            Prepare(A, 1, 1, 0),
+            Prepare(C, 1, 1, 0),
+            Commit(A, 1, 1),
+            Commit(C, 1, 1),
+        ];
+        needed(without, |terms| Trantor::new(terms, 1, 2), &steps, [0, 0], &[ONE_OUTPUT]);
+    }
+}
+
+/// The first `once` steps bring one partial out. With the faulty party's it is one too few, unless that one counts
+/// twice (rule 9). After all steps all three are out. The faulty party's gives the output to one of them by the fast
+/// path, and the others need its slow partial (rule 6).
+fn counted<E: Engine>(engine: fn(Terms) -> E, steps: &[E::Action], once: usize) {
+    needed(Terms::without(Rule::Once), engine, &steps[..once], [0, 0], &[NO_LEAK]);
+    needed(Terms::without(Rule::Always), engine, steps, [0, 0], &[TERMINATION]);
+}
+
+#[test]
+fn one_partial_that_counts_twice_and_one_that_is_kept_back() {
+    {
+        use tendermint::Action::{Precommit, Prevote};
+        let precommits = [A, B, C].map(|party| Precommit(party, 0, 0));
+        let steps = [&[Prevote(A, 0, 0), Prevote(B, 0, 0)], precommits.as_slice()].concat();
+        counted(|terms| Tendermint::new(terms, 2), &steps, 3);
+    }
+    {
+        use jolteon::Action::{Order, Vote};
+        let steps = [Vote(A, 1, 0, 0), Vote(B, 1, 0, 0), Order(A, 1), Order(B, 1), Order(C, 1)];
+        counted(|terms| Jolteon::new(terms, 2), &steps, 3);
+    }
+    {
+        use simplex::Action::{Finalize, Notarize};
+        let finalized = [A, B, C].map(|party| Finalize(party, 1));
+        let steps = [&[Notarize(A, 1, 0, 0), Notarize(B, 1, 0, 0)], finalized.as_slice()].concat();
+        counted(|terms| Simplex::new(terms, 2), &steps, 3);
+    }
+    {
+        use trantor::Action::{Commit, Prepare};
+        let commits = [A, B, C].map(|party| Commit(party, 1, 0));
+        let steps = [&[Prepare(A, 1, 0, 0), Prepare(B, 1, 0, 0)], commits.as_slice()].concat();
+        counted(|terms| Trantor::new(terms, 1, 2), &steps, 3);
+    }
+    {
+        use dispel::Action::{Propose, Release, Vote};
+        let first = [Propose(A, 1), Propose(B, 1), Vote(A, 1, ONE), Release(A, 1)];
+        let rest = [Propose(C, 1), Vote(B, 1, ONE), Vote(C, 1, ONE), Release(B, 1), Release(C, 1)];
+        counted(|terms| Dispel::new(terms, 2), &[&first[..], &rest[..]].concat(), 4);
+    }
+}
+
+/// A slot without a block is final, and what does not depend on values has an output for it all the same (rule 8).
+#[test]
+fn skipped_slots_have_outputs() {
+    let without = Terms::without(Rule::Skipped);
+    {
+        use jolteon::Action::{Order, Timeout, Vote};
+        let skip = [Timeout(B, 1), Timeout(C, 1)];
+        let next = [Vote(A, 2, 0, 0), Vote(B, 2, 0, 0), Order(A, 2), Order(B, 2)];
+        let steps = [&skip[..], &next[..]].concat();
+        needed(without, |terms| Jolteon::new(terms, 2), &steps, [0, 0], &[TERMINATION]);
+    }
+    {
+        use simplex::Action::{Finalize, Notarize, Nullify};
+        let skip = [Nullify(B, 1), Nullify(C, 1)];
+        let next = [Notarize(A, 2, 0, 0), Notarize(B, 2, 0, 0), Finalize(A, 2), Finalize(B, 2)];
+        let steps = [&skip[..], &next[..]].concat();
+        needed(without, |terms| Simplex::new(terms, 2), &steps, [0, 0], &[TERMINATION]);
+    }
+    {
+        use trantor::Action::{Change, Commit, Prepare};
+        let skip = 2;
+        let steps = [
+            Change(B, 1, 1),
+            Change(C, 1, 1),
+            Prepare(B, 1, 1, skip),
+            Prepare(C, 1, 1, skip),
+            Commit(B, 1, 1),
+            Commit(C, 1, 1),
+        ];
+        needed(without, |terms| Trantor::new(terms, 1, 2), &steps, [0, 0], &[TERMINATION]);
+    }
+}
+
+/// Sets of a vote in DISPEL: zero alone, and one alone.
+const ZERO: u8 = 1;
+const ONE: u8 = 2;
+
+/// The rule that takes the vote alone, and the one that takes an honest party's proposal as well. They release alike, for
+/// every bit that honest parties vote for was proposed by one of them.
+const PROPOSED_BY_ONE: [dispel::Bug; 2] = [dispel::Bug::VoteAlone, dispel::Bug::WeakProposals];
+
+fn weaker(bug: dispel::Bug, rounds: u8) -> Dispel {
+    Dispel { bug: Some(bug), ..Dispel::new(Terms::WHOLE, rounds) }
+}
+
+/// The engine with the weaker rule takes all steps and ends in these violations. With the right rule it takes all but
+/// these releases, and nothing is violated.
+fn released_early(
+    weaker: Dispel,
+    steps: &[dispel::Action],
+    refused: &[dispel::Action],
+    violations: &[&str],
+) {
+    let outcome = play(&weaker, steps);
+    assert!(outcome.refused.is_empty(), "{weaker:?}");
+    assert_eq!(outcome.violated, violations, "{weaker:?}");
+    let outcome = play(&Dispel { bug: None, ..weaker }, steps);
+    assert_eq!(outcome.refused, refused, "{weaker:?}");
+    assert!(outcome.violated.is_empty(), "{weaker:?}: {:?}", outcome.violated);
+}
+
+/// No schedule of fewer steps breaks the property.
+fn shortest(weaker: Dispel, steps: &[dispel::Action], property: &'static str) {
+    let shorter = search::within(weaker, &[property], steps.len() - 1);
+    assert!(shorter.path(property).is_none(), "{weaker:?}: {shorter}");
+}
+
 /// The last votes of a proposer's bit alone: A has voted for one where one can be decided, B for zero where zero can.
-/// Partials on the slot add up, and nothing is final. See `last_votes_for_both_bits_release_for_one_at_most` of the
-/// engine.
+/// Partials on the slot add up, and nothing is final: this breaks *no leak*. See
+/// `last_votes_for_both_bits_release_for_one_at_most` of the engine.
 #[test]
 fn dispel_last_votes_for_both_bits() {
     use dispel::Action::{Move, Propose, Release, Vote};
-    let (zero, one) = (1, 2);
     let steps = [
         Propose(A, 1),
         Propose(B, 0),
         Propose(C, 0),
         // The faulty party has both bits: B passes its one on to A, and A hears of no zero.
-        Vote(A, 1, one),
-        Vote(B, 1, zero),
-        Vote(C, 1, zero),
+        Vote(A, 1, ONE),
+        Vote(B, 1, ZERO),
+        Vote(C, 1, ZERO),
+        // Refused: A and the faulty party are no quorum that proposed one.
         Release(A, 1),
         // B goes on with B's, C's and the faulty party's sets.
         Move(B, 2, 0),
-        Vote(B, 2, zero),
+        Vote(B, 2, ZERO),
         Release(B, 0),
     ];
-    let engine = |bug| Dispel { bug, ..Dispel::new(Terms::WHOLE, 2) };
-    let weaker = engine(Some(dispel::Bug::VoteAlone));
-    assert_eq!(violated(&weaker, &steps, 0), [NO_LEAK]);
-    assert_eq!(violated(&engine(None), &steps, 1), [""; 0], "A saw no quorum propose one");
+    for bug in PROPOSED_BY_ONE {
+        let weaker = weaker(bug, 2);
+        released_early(weaker, &steps, &[Release(A, 1)], &[NO_LEAK]);
+        shortest(weaker, &steps, NO_LEAK);
+    }
+}
+
+/// Proposals of a weak quorum beside the vote: both bits can have one. A releases for zero, which it proposed with the
+/// faulty party alone, and C for one. Partials on the slot add up, and nothing is final: this breaks *no leak*.
+#[test]
+fn dispel_proposals_of_a_weak_quorum() {
+    use dispel::Action::{Move, Propose, Release, Vote};
+    let steps = [
+        Propose(A, 0),
+        Propose(B, 1),
+        Propose(C, 1),
+        // The faulty party has both bits. A and B hear of the zeros first, C of the ones.
+        Vote(A, 1, ZERO),
+        Vote(B, 1, ZERO),
+        Vote(C, 1, ONE),
+        // A goes on with A's, B's and the faulty party's sets.
+        Move(A, 2, 0),
+        Vote(A, 2, ZERO),
+        // Refused: A and the faulty party are a weak quorum that proposed zero, and no strong one.
+        Release(A, 0),
+        Release(C, 1),
+    ];
+    for bug in PROPOSED_BY_ONE {
+        let weaker = weaker(bug, 2);
+        released_early(weaker, &steps, &[Release(A, 0)], &[NO_LEAK]);
+        shortest(weaker, &steps, NO_LEAK);
+    }
+}
+
+/// Proposals of a quorum without the vote: they bind nobody. Partials for zero are out, and one is decided: this breaks
+/// *no contradiction*.
+#[test]
+fn dispel_proposals_without_a_vote() {
+    use dispel::Action::{Propose, Release, Vote};
+    let steps = [
+        Propose(A, 0),
+        Propose(B, 0),
+        Propose(C, 1),
+        // The faulty party passes C's one on, so all do. A hears of it before it hears of B's zero.
+        Vote(A, 1, ONE),
+        // With the faulty party's zero a quorum. Refused: neither has voted for zero in round 2, which can decide it.
+        Release(A, 0),
+        Release(B, 0),
+        // With A's and the faulty party's sets a quorum: one is decided.
+        Vote(C, 1, ONE),
+    ];
+    let weaker = weaker(dispel::Bug::ProposalsAlone, 1);
+    released_early(weaker, &steps, &[Release(A, 0), Release(B, 0)], &LEAK);
+    shortest(weaker, &steps, NO_CONTRADICTION);
+}
+
+/// Votes of any round, beside the proposals of a quorum: A has voted for one in round 1, B in round 3, and no round has a
+/// quorum for one. Partials for one are out, and nothing is final: this breaks *no leak*. Then round 4 decides zero,
+/// which breaks *no contradiction*.
+#[test]
+fn dispel_votes_of_two_rounds() {
+    use dispel::Action::{Move, Propose, Release, Vote};
+    let leaks = [
+        // One has a quorum, with the faulty party's proposal.
+        Propose(A, 1),
+        Propose(B, 1),
+        Propose(C, 0),
+        // B hears of the zeros first.
+        Vote(A, 1, ONE),
+        Vote(B, 1, ZERO),
+        // Both go on with the union of A's and B's sets, which leads to the round's bit.
+        Move(A, 2, 1),
+        Move(B, 2, 1),
+        Vote(A, 2, ONE),
+        Vote(B, 2, ONE),
+        // B goes on with A's, B's and the faulty party's sets of round 2.
+        Move(B, 3, 1),
+        Vote(B, 3, ONE),
+        Release(A, 1),
+        // Refused: in round 1, where A voted for one, B voted for zero.
+        Release(B, 1),
+    ];
+    let decides_zero = [
+        Vote(C, 1, ZERO),
+        // C goes on with B's, C's and the faulty party's sets.
+        Move(C, 2, 0),
+        Vote(C, 2, ZERO),
+        // Both go on with the union of A's and C's sets, which leads to the round's bit.
+        Move(A, 3, 0),
+        Move(C, 3, 0),
+        Vote(A, 3, ZERO),
+        Vote(C, 3, ZERO),
+        // Both go on with A's, C's and the faulty party's sets, without B's, and zero is decided.
+        Move(A, 4, 0),
+        Move(C, 4, 0),
+        Vote(A, 4, ZERO),
+        Vote(C, 4, ZERO),
+    ];
+    let weaker = weaker(dispel::Bug::AnyRound, 4);
+    released_early(weaker, &leaks, &[Release(B, 1)], &[NO_LEAK]);
+    shortest(weaker, &leaks, NO_LEAK);
+    let steps = [&leaks[..], &decides_zero[..]].concat();
+    released_early(weaker, &steps, &[Release(B, 1)], &LEAK);
 }
