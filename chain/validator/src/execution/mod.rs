@@ -178,13 +178,15 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
 
     fn read(&self, placed: PlacedBlock) -> ReadBlock<TransactionOf<St>> {
         let MarkedBlock { transactions, carried, .. } = &placed.block;
-        let (mut executed, mut others) = (Vec::new(), carried.clone());
+        let (mut executed, mut others) = (Vec::new(), Vec::new());
         for transaction in transactions {
             match transaction.strip_prefix(&[MARK]).and_then(self.decode) {
                 Some(decoded) => executed.push(decoded),
                 None => others.push(Arc::clone(transaction)),
             }
         }
+        // Behind them, for an engine may look for its own at the end.
+        others.extend(carried.iter().cloned());
         let carried = (!others.is_empty()).then(|| (self.carry)(&others).into());
         let block = prefinal_execution::Block::new(placed.header, executed);
         let block = block.with_system_transactions(carried);

@@ -307,9 +307,9 @@ fn what_is_not_marked_or_does_not_decode_is_carried_and_blocks_before_the_first_
     seat.give(Input::Ordered { slot: FIRST, block: mixed });
     assert_eq!(seat.took(), [], "which slot is the first is not known yet");
     seat.begin();
-    // Of what is carried this executor counts the bytes: of the one without a mark, and of the other with its mark.
-    let sum = [4, 6, 1, 2].into_iter().fold(0, add);
-    let ordered = Said::Ordered(vec![4, 6, 1, 2]);
+    // Of what is carried this executor counts the bytes: of the one with a mark, then of the one without.
+    let sum = [4, 6, 2, 1].into_iter().fold(0, add);
+    let ordered = Said::Ordered(vec![4, 6, 2, 1]);
     assert_eq!(seat.took(), [ordered, Said::Executed(ONE), signs(3, sum)]);
     // It is reported once more.
     seat.order(3, &[9]);
