@@ -36,14 +36,14 @@
 //! | Jolteon   | certified blocks behind the last final one                | the last block's name                |
 //! | Malachite | nothing: each height is by itself                         | the last height                      |
 //! | DISPEL    | what 256 stages have ordered, which is not ordered again  | the transactions of the last blocks  |
-//! | Trantor   | which batches 1024 heights have ordered, in which of 256 heights each transaction stood last, and which leaders failed | it cannot be shown that: see its `adapter` |
+//! | Trantor   | which batches 1024 heights have ordered, in which of 256 heights each transaction stood last, and which leaders failed | all blocks: the last transaction of each is its engine's note of the first two, and slots without a block are the third |
 //!
 //! The store has all transactions of a block; of their order it has that of those that are executed and that of all
 //! others.
 //!
 //! **What engines still do by themselves**: all of them fetch what was decided a short while ago. It is how a party comes
 //! from the last block of its store to the tip, how one that missed less comes back, and the only way on a chain that
-//! executes nothing, and on Trantor. Checkpoints and state transfer of Trantor's `Replica` are for chains whose state is
+//! executes nothing. Checkpoints and state transfer of Trantor's `Replica` are for chains whose state is
 //! Trantor's application, without certificates of states by this crate. So nothing of that is given up.
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -267,7 +267,8 @@ fn ordered(
 }
 
 /// The engine's records behind the last committed block, in the slots of its epoch's engine; `None` if it cannot be shown
-/// all that it has to recall: of the epoch's last slots, those behind the last one that the order has come to here.
+/// all that it has to recall: of the epoch's last slots, those behind the last one that the order has come to here. The same
+/// if it finds that these blocks are not what engines have made.
 fn shown<E: Engine>(
     committed: Header,
     placed: Slot,
@@ -294,7 +295,7 @@ fn shown<E: Engine>(
         all_read &= block.is_some();
         block
     }));
-    all_read.then_some(records)
+    Some(records).filter(|records| all_read && !records.is_empty())
 }
 
 /// What this record says of a channel's beacon in an epoch, if it is about that.

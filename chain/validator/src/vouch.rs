@@ -156,6 +156,11 @@ impl CatchUp {
         }
     }
 
+    /// Takes blocks that are longer by these bytes than the transactions in them may be.
+    pub(crate) fn with_added(self, bytes: usize) -> Self {
+        Self { longest: self.longest.saturating_add(bytes), ..self }
+    }
+
     /// The next epoch becomes the current one, and begins with this slot.
     pub(crate) fn enter(&mut self, setup: &Setup, quorum: Quorum, first: Slot) {
         let next = Vouchers::new(Committee::of(setup, quorum), first);
