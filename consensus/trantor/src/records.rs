@@ -152,7 +152,8 @@ impl Records {
     pub(crate) fn apply(&mut self, record: Record) {
         match record {
             Record::Epoch(schedule) => {
-                self.runs.retain(|_, last| *last >= schedule.first());
+                // All of them come before it, so its leaders follow from them.
+                self.runs.clear();
                 self.schedule = Some(schedule);
             }
             Record::Batch(batch) => {
