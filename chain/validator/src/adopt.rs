@@ -108,7 +108,7 @@ pub fn adopted<E: Engine>(
     committed: Header,
     blocks: &impl StoredBlocks,
 ) -> Vec<ExecutedRecord<E>> {
-    if committed.height == Height::GENESIS || !is_possible::<E>() {
+    if committed.height == Height::GENESIS {
         return Vec::new();
     }
     let Some(terms) = terms(setup, committed, blocks) else { return Vec::new() };
@@ -127,12 +127,6 @@ pub fn adopted<E: Engine>(
         added.push(Record::Application(execution::Record::Adopted(committed)));
     }
     added
-}
-
-/// Whether parties with this engine may pass over blocks at all.
-#[must_use]
-pub const fn is_possible<E: Engine>() -> bool {
-    E::RECALLS.is_some()
 }
 
 /// The epochs that have slots up to the committed block, from the first one on; `None` if the store does not lead to that
@@ -276,7 +270,7 @@ fn shown<E: Engine>(
     blocks: &impl StoredBlocks,
 ) -> Option<Vec<E::Record>> {
     let before = term.first.get().saturating_sub(1);
-    let forgotten = Slot::new(committed.slot.get().saturating_sub(E::RECALLS?));
+    let forgotten = Slot::new(committed.slot.get().saturating_sub(E::RECALLS));
     let known = forgotten.max(Slot::new(before)).max(placed);
     // The chain's first blocks may have ordered what is not to be ordered again, and no store has them.
     let recalled = missed(committed, known, blocks)?;

@@ -324,6 +324,24 @@ mod tests {
     }
 
     #[test]
+    fn a_block_may_be_as_long_as_its_transactions_and_what_engines_add() {
+        let plan = Plan::new(vec![Stake::new(1); 4], Algorithm::Slow, Ratio::ONE);
+        let (setup, _) = found(&plan.expect("four"), 1).expect("a committee");
+        let mut one = CatchUp::new(&setup, Quorum::BYZANTINE).with_added(10);
+        one.follow(Instant::START);
+        assert!(one.ask(Instant::START, Some(Slot::new(2))).is_some());
+        let block = |bytes| {
+            let transactions = vec![vec![0; bytes].into()];
+            Some(Block { value: Value::new([1; 32]), transactions })
+        };
+        let most = setup.max_block_bytes + 10;
+        let mut take = |from, bytes| {
+            one.take(Instant::START, Party::new(from), Slot::new(1), block(bytes)).is_some()
+        };
+        assert!(!take(0, most + 1) && !take(1, most + 1) && !take(2, most) && take(3, most));
+    }
+
+    #[test]
     fn a_peer_that_asks_again_and_again_is_answered_once_in_a_while() {
         let plan = Plan::new(vec![Stake::new(1); 4], Algorithm::Slow, Ratio::ONE);
         let (setup, _) = found(&plan.expect("four"), 1).expect("a committee");

@@ -135,9 +135,9 @@ pub trait Engine: Sized + Send + 'static {
     const TELLS_PROPOSALS: bool = false;
     /// Whether the engine has use for [`idle`](Self::idle) and [`memory`](Self::memory).
     const BEGINS_WHEN_IDLE: bool = false;
-    /// How many of the last slots [`adopted`](Self::adopted) has to be shown, `u64::MAX` for all; `None` if the engine
-    /// goes on behind none.
-    const RECALLS: Option<u64> = None;
+    /// How many of the last slots [`adopted`](Self::adopted) has to be shown, `u64::MAX` for all; zero if the engine goes
+    /// on behind none.
+    const RECALLS: u64 = 0;
     /// Most bytes that the engine itself adds to the transactions of a block.
     const ADDED_BYTES: usize = 0;
 

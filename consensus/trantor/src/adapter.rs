@@ -53,7 +53,7 @@ impl Engine for Trantor {
 
     const FAST_ATTEMPT: Option<u32> = Some(0);
     const QUORUM: Quorum = Quorum::BYZANTINE;
-    const RECALLS: Option<u64> = Some(u64::MAX);
+    const RECALLS: u64 = u64::MAX;
     const ADDED_BYTES: usize = MAX_NOTE;
 
     fn handle(&mut self, now: Instant, input: Input<Self>) {
