@@ -40,14 +40,14 @@
 //! | Jolteon   | certified blocks behind the last final one                | the last block's name                |
 //! | Malachite | nothing: each height is by itself                         | the last height                      |
 //! | DISPEL    | what 256 stages have ordered, which is not ordered again  | the transactions of the last blocks  |
-//! | Trantor   | which batches 1024 heights have ordered, in which of 256 heights each transaction stood last, and which leaders failed | it cannot be shown that: see its `adapter` |
+//! | Trantor   | which batches 1024 heights have ordered, in which of 256 heights each transaction stood last, and which leaders failed | all blocks: the last transaction of each is its engine's note of the first two, and slots without a block are the third |
 //!
 //! The store has all transactions of a block; of their order it has that of those that are executed and that of all
 //! others.
 //!
 //! **What engines still do by themselves**: all of them fetch what was decided a short while ago. It is how a party comes
 //! from the last block of its store to the tip, how one that missed less comes back, and the only way on a chain that
-//! executes nothing, and on Trantor. Checkpoints and state transfer of Trantor's `Replica` are for chains whose state is
+//! executes nothing. Checkpoints and state transfer of Trantor's `Replica` are for chains whose state is
 //! Trantor's application, without certificates of states by this crate. So nothing of that is given up.
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ pub fn adopted<E: Engine>(
     committed: Header,
     blocks: &impl StoredBlocks,
 ) -> Vec<ExecutedRecord<E>> {
-    if committed.height == Height::GENESIS || !is_possible::<E>() {
+    if committed.height == Height::GENESIS {
         return Vec::new();
     }
     let Some(terms) = terms(setup, committed, blocks) else { return Vec::new() };
@@ -131,12 +131,6 @@ pub fn adopted<E: Engine>(
         added.push(Record::Application(execution::Record::Adopted(committed)));
     }
     added
-}
-
-/// Whether parties with this engine may pass over blocks at all.
-#[must_use]
-pub const fn is_possible<E: Engine>() -> bool {
-    E::RECALLS.is_some()
 }
 
 /// The epochs that have slots up to the committed block, from the first one on; `None` if the store does not lead to that
@@ -271,7 +265,8 @@ fn ordered(
 }
 
 /// The engine's records behind the last committed block, in the slots of its epoch's engine; `None` if it cannot be shown
-/// all that it has to recall: of the epoch's last slots, those behind the last one that the order has come to here.
+/// all that it has to recall: of the epoch's last slots, those behind the last one that the order has come to here. The same
+/// if it finds that these blocks are not what engines have made.
 fn shown<E: Engine>(
     committed: Header,
     placed: Slot,
@@ -279,7 +274,7 @@ fn shown<E: Engine>(
     blocks: &impl StoredBlocks,
 ) -> Option<Vec<E::Record>> {
     let before = term.first.get().saturating_sub(1);
-    let forgotten = Slot::new(committed.slot.get().saturating_sub(E::RECALLS?));
+    let forgotten = Slot::new(committed.slot.get().saturating_sub(E::RECALLS));
     let known = forgotten.max(Slot::new(before)).max(placed);
     // The chain's first blocks may have ordered what is not to be ordered again, and no store has them.
     let recalled = missed(committed, known, blocks)?;
@@ -298,7 +293,7 @@ fn shown<E: Engine>(
         all_read &= block.is_some();
         block
     }));
-    all_read.then_some(records)
+    Some(records).filter(|records| all_read && !records.is_empty())
 }
 
 /// What this record says of a channel's beacon in an epoch, if it is about that.

@@ -86,7 +86,7 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
         }
         let (quorum, fast_attempt) = (E::QUORUM, E::FAST_ATTEMPT);
         let mut engines = Engines::new(begin, setup.context.epoch, promised);
-        let mut catch_up = CatchUp::new(setup, quorum);
+        let mut catch_up = CatchUp::new(setup, quorum).with_added(E::ADDED_BYTES);
         others.iter().filter_map(passed_over).for_each(|last| catch_up.lacks(last));
         let past = if is_member(setup, &identity) {
             engines.make(setup, &identity, Slot::new(1))?

@@ -156,6 +156,11 @@ impl CatchUp {
         }
     }
 
+    /// Takes blocks that are longer by these bytes than the transactions in them may be.
+    pub(crate) fn with_added(self, bytes: usize) -> Self {
+        Self { longest: self.longest.saturating_add(bytes), ..self }
+    }
+
     /// The next epoch becomes the current one, and begins with this slot.
     pub(crate) fn enter(&mut self, setup: &Setup, quorum: Quorum, first: Slot) {
         let next = Vouchers::new(Committee::of(setup, quorum), first);
@@ -316,6 +321,24 @@ mod tests {
         assert_eq!(one.ask(at(12), limit), Some(Slot::new(1)));
         assert_eq!(one.asks_at(limit), None, "once, unless a later epoch is heard of again");
         assert_eq!((take(&mut one, 0), take(&mut one, 1)), (None, Some(block(1))));
+    }
+
+    #[test]
+    fn a_block_may_be_as_long_as_its_transactions_and_what_engines_add() {
+        let plan = Plan::new(vec![Stake::new(1); 4], Algorithm::Slow, Ratio::ONE);
+        let (setup, _) = found(&plan.expect("four"), 1).expect("a committee");
+        let mut one = CatchUp::new(&setup, Quorum::BYZANTINE).with_added(10);
+        one.follow(Instant::START);
+        assert!(one.ask(Instant::START, Some(Slot::new(2))).is_some());
+        let block = |bytes| {
+            let transactions = vec![vec![0; bytes].into()];
+            Some(Block { value: Value::new([1; 32]), transactions })
+        };
+        let most = setup.max_block_bytes + 10;
+        let mut take = |from, bytes| {
+            one.take(Instant::START, Party::new(from), Slot::new(1), block(bytes)).is_some()
+        };
+        assert!(!take(0, most + 1) && !take(1, most + 1) && !take(2, most) && take(3, most));
     }
 
     #[test]

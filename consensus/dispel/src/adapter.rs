@@ -35,7 +35,7 @@ impl Engine for Dispel {
     const FAST_ATTEMPT: Option<u32> = Some(0);
     const QUORUM: Quorum = Quorum::BYZANTINE;
     const BEGINS_WHEN_IDLE: bool = true;
-    const RECALLS: Option<u64> = Some(RETAINED);
+    const RECALLS: u64 = RETAINED;
 
     fn handle(&mut self, now: Instant, input: Input<Self>) {
         let input = match input {

@@ -135,9 +135,11 @@ pub trait Engine: Sized + Send + 'static {
     const TELLS_PROPOSALS: bool = false;
     /// Whether the engine has use for [`idle`](Self::idle) and [`memory`](Self::memory).
     const BEGINS_WHEN_IDLE: bool = false;
-    /// How many of the last slots [`adopted`](Self::adopted) has to be shown; `None` if the engine needs every slot
-    /// from its first one on.
-    const RECALLS: Option<u64> = None;
+    /// How many of the last slots [`adopted`](Self::adopted) has to be shown, `u64::MAX` for all; zero if the engine goes
+    /// on behind none.
+    const RECALLS: u64 = 0;
+    /// Most bytes that the engine itself adds to the transactions of a block.
+    const ADDED_BYTES: usize = 0;
 
     /// Takes one input. Its outputs are then read with [`poll`](Self::poll).
     fn handle(&mut self, now: Instant, input: Input<Self>);
@@ -168,7 +170,11 @@ pub trait Engine: Sized + Send + 'static {
     /// has not reported itself. Behind the engine's own records they move on what is final, and leave every promise as
     /// it is.
     ///
-    /// A block's transactions are all there, those that the chain executes in front of all others.
+    /// Each block has all its transactions. Those that the chain executes may stand before all others; among
+    /// themselves both are in the block's order. So what an engine has to find again it adds as the last transaction, with
+    /// another first byte than all that are executed ([`ADDED_BYTES`](Self::ADDED_BYTES)).
+    ///
+    /// No records say that the blocks are not what they should be; then the party goes on from before.
     fn adopted(_blocks: impl Iterator<Item = FinalBlock>) -> Vec<Self::Record> {
         Vec::new()
     }

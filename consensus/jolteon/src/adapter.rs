@@ -53,7 +53,7 @@ impl Engine for Jolteon {
     const FAST_ATTEMPT: Option<u32> = Some(0);
     const QUORUM: Quorum = Quorum::BYZANTINE;
     const TELLS_PROPOSALS: bool = true;
-    const RECALLS: Option<u64> = Some(1);
+    const RECALLS: u64 = 1;
 
     fn handle(&mut self, now: Instant, input: Input<Self>) {
         let input = match input {

@@ -62,7 +62,7 @@ impl Engine for Malachite {
 
     const FAST_ATTEMPT: Option<u32> = Some(0);
     const QUORUM: Quorum = Quorum::BYZANTINE;
-    const RECALLS: Option<u64> = Some(1);
+    const RECALLS: u64 = 1;
 
     fn handle(&mut self, now: Instant, input: Input<Self>) {
         let input = match input {

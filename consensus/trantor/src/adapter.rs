@@ -1,31 +1,26 @@
 //! Trantor as an engine of a chain: a height is a slot, a view of a height is an attempt at it.
 //!
-//! **A party that was away needs every height** ([`Engine::RECALLS`]). What is ordered next depends on three things:
-//!
-//! | what                                                            | why no store of executed blocks has it        |
-//! |-----------------------------------------------------------------|-----------------------------------------------|
-//! | which batches the last 1024 heights have ordered                | a batch is left out whole; blocks have no batches |
-//! | in which of the last 256 heights each transaction stood last    | repetitions count, and are not executed       |
-//! | which leaders have failed, epoch by epoch                       | it has: slots without a block                 |
-//!
-//! Peers have the last 256 heights with their batches, so they cannot tell it either. It would take that they keep the
-//! lists of batches of 1024 heights (each block's value commits to its list, so nobody has to be trusted), and with the
-//! batches themselves those of twice the heights in which a transaction is remembered: then a party begins that far
-//! before the last block, fetches from there as after a short absence, and its host drops what it has. Under a
-//! [`Replica`](crate::Replica) all three are in certified checkpoints.
+//! Behind the transactions of each block stands a [note](crate::note) of the engine, so that a chain's store of blocks has
+//! all that the order depends on: **a party that was away goes on behind the blocks of its store** (`adopt`). It has no
+//! batches of the heights that it passes over, and no decisions: peers that lag get these from others, or go the same
+//! way. Under a [`Replica`](crate::Replica) certified checkpoints have all three.
 use std::vec::Vec;
 
-use ::prefinal_engine::{Block, Effect, Engine, Input, Launch, Output, PastVotes, Quorum, Work};
+use ::prefinal_engine::{
+    Block, Effect, Engine, FinalBlock, Input, Launch, Output, PastVotes, Quorum, Work,
+};
 use prefinal_crypto_core::bls::min_sig::{PublicKey, SecretKey};
 use prefinal_crypto_core::verified::Verified;
 use prefinal_protocol::{Instant, Machine};
 
+use crate::adopt;
 use crate::block::Transaction;
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, Identification};
 use crate::engine as own;
 use crate::engine::Trantor;
 use crate::job::{Job, Verdict};
 use crate::message::Message;
+use crate::note::MAX_NOTE;
 use crate::records::{Record, Records};
 
 impl Launch for Trantor {
@@ -43,7 +38,9 @@ impl Launch for Trantor {
         let past = PastVotes { abandoned: kept.abandoned, released: kept.released.clone() };
         let ::prefinal_engine::Config { context, me, members, timeout, pace, max_block_bytes } =
             config;
-        let config = Config { timeout, pace, max_block_bytes, ..Config::new(context, me, members) };
+        let identification = Identification::Hashes;
+        let config = Config::new(context, me, members);
+        let config = Config { timeout, pace, max_block_bytes, identification, ..config };
         Ok((Self::restore(config, key, kept)?, past))
     }
 }
@@ -56,6 +53,8 @@ impl Engine for Trantor {
 
     const FAST_ATTEMPT: Option<u32> = Some(0);
     const QUORUM: Quorum = Quorum::BYZANTINE;
+    const RECALLS: u64 = u64::MAX;
+    const ADDED_BYTES: usize = MAX_NOTE;
 
     fn handle(&mut self, now: Instant, input: Input<Self>) {
         let input = match input {
@@ -79,8 +78,10 @@ impl Engine for Trantor {
                 }
                 own::Effect::Carried { from, partial } => Effect::Carried { from, partial },
                 own::Effect::Finalized { slot, block } => {
-                    let block = block
-                        .map(|own::Block { value, transactions }| Block { value, transactions });
+                    let block = block.map(|own::Block { value, mut transactions, contents }| {
+                        transactions.extend(contents.to_note());
+                        Block { value, transactions }
+                    });
                     Effect::Finalized { slot, block }
                 }
                 own::Effect::Abandoned { view } => Effect::Abandoned { view },
@@ -94,6 +95,10 @@ impl Engine for Trantor {
 
     fn wake_at(&self) -> Option<Instant> {
         Machine::wake_at(self)
+    }
+
+    fn adopted(blocks: impl Iterator<Item = FinalBlock>) -> Vec<Record> {
+        adopt::adopted(blocks)
     }
 
     fn carry(&mut self, partial: Vec<u8>) -> Result<(), Vec<u8>> {

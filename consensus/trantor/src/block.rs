@@ -79,10 +79,6 @@ impl Transaction {
     pub fn header(&self) -> Option<ClientHeader> {
         ClientHeader::split(&self.bytes).map(|(header, _body)| header)
     }
-
-    pub(crate) fn key(&self) -> TransactionKey {
-        self.header().map_or(TransactionKey::Digest(self.id), TransactionKey::Client)
-    }
 }
 
 impl BorshSerialize for Transaction {

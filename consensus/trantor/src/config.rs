@@ -22,6 +22,8 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::batch::MAX_TRANSACTIONS;
+use crate::block::{Transaction, TransactionKey};
+use crate::client::ClientHeader;
 use crate::mempool::BatchLimits;
 
 /// Largest number of members of a committee.
@@ -58,6 +60,8 @@ pub struct Config {
     pub epochs: Epochs,
     /// When this party's own batches go into its blocks.
     pub own_batches: OwnBatches,
+    /// How transactions are told apart; the same at every party.
+    pub identification: Identification,
 }
 
 /// When the leaders of an epoch are known, which see [`Schedule`](crate::Schedule).
@@ -79,6 +83,30 @@ pub enum OwnBatches {
     AtOnce,
     /// When a weak quorum has acknowledged them, as in the paper.
     Certified,
+}
+
+/// How a transaction is told from those that were ordered before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Identification {
+    /// One of a client by the client's name and its number, which is known for ever; all others by their hashes.
+    #[default]
+    ClientNumbers,
+    /// All by their hashes, whatever they begin with. What is ordered next then depends on a number of heights before,
+    /// so that a party can go on behind blocks that it was shown.
+    Hashes,
+}
+
+impl Identification {
+    /// Client and number of a transaction, if it counts by them.
+    pub(crate) fn header(self, transaction: &Transaction) -> Option<ClientHeader> {
+        transaction.header().filter(|_| self == Self::ClientNumbers)
+    }
+
+    /// What tells a transaction from all others.
+    pub(crate) fn key(self, transaction: &Transaction) -> TransactionKey {
+        let hash = || TransactionKey::Digest(transaction.id());
+        self.header(transaction).map_or_else(hash, TransactionKey::Client)
+    }
 }
 
 /// Who leads an epoch, of the members with stake.
@@ -110,6 +138,7 @@ impl Config {
             leaders: Leaders::BackOff,
             epochs: Epochs::Overlapping,
             own_batches: OwnBatches::AtOnce,
+            identification: Identification::ClientNumbers,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What follows from a decision: the order grows, blocks are reported, the next epoch begins.
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::certificate::Signers;
-use prefinal_protocol::{Instant, Recipient, Slot};
+use prefinal_protocol::{Instant, Recipient, Slot, Value};
 
 use crate::batch::{Batch, BatchId};
 use crate::block::{Body, skipped};
@@ -10,6 +10,7 @@ use crate::config::Leaders;
 use crate::engine::{Block, Effect, Trantor};
 use crate::fetch::{Inquiry, Item};
 use crate::message::{BodyRequest, Decision, MAX_DECISIONS, Message};
+use crate::order::OrderedBlock;
 use crate::records::{Record, kept_from};
 
 impl Trantor {
@@ -62,10 +63,7 @@ impl Trantor {
             while self.next < self.schedule.end()
                 && let Some(certificate) = self.decided.get(&self.next)
             {
-                if self.leaders == Leaders::BackOff && certificate.value == skipped(self.next) {
-                    self.failed.extend(self.schedule.leader(self.next));
-                }
-                self.next = self.next.next();
+                self.pass(certificate.value == skipped(self.next));
             }
             if self.next < self.schedule.end() || self.retained.is_some() {
                 break;
@@ -79,9 +77,22 @@ impl Trantor {
         self.review(now);
     }
 
-    fn begin_epoch(&mut self) {
+    /// The next height is over, with a block or empty.
+    pub(crate) fn pass(&mut self, is_empty: bool) {
+        if is_empty && self.leaders == Leaders::BackOff {
+            self.failed.extend(self.schedule.leader(self.next));
+        }
+        self.next = self.next.next();
+    }
+
+    /// All heights of the epoch are over: the leaders of the next one follow from that.
+    pub(crate) fn turn_epoch(&mut self) {
         self.schedule = self.schedule.next(&self.failed, &self.committee);
         self.failed.clear();
+    }
+
+    fn begin_epoch(&mut self) {
+        self.turn_epoch();
         self.keep(Record::Epoch(self.schedule.clone()));
         let waiting = self.store.own(self.me);
         self.pass_on(waiting);
@@ -118,7 +129,7 @@ impl Trantor {
                 if !body.batches().all(|batch| self.store.has(batch)) {
                     break;
                 }
-                Some(Block { value, transactions: self.take_order(slot, ids) })
+                Some(self.take_order(slot, value, ids))
             };
             self.effect(Effect::Finalized { slot, block });
             self.note(Record::Finalized(slot));
@@ -135,17 +146,18 @@ impl Trantor {
         self.forget();
     }
 
-    /// The transactions of these batches, as far as they were not ordered before.
-    fn take_order(&mut self, slot: Slot, ids: Vec<BatchId>) -> Vec<std::sync::Arc<[u8]>> {
-        let (fresh, transactions) = self.ordered.take_block(slot, ids.iter().copied(), &self.store);
-        let of_others = fresh.iter().filter_map(|id| self.store.get(*id));
+    /// The block of these batches, without what was ordered before.
+    fn take_order(&mut self, slot: Slot, value: Value, ids: Vec<BatchId>) -> Block {
+        let block = self.ordered.take_block(slot, ids.iter().copied(), &self.store);
+        let OrderedBlock { transactions, contents } = block;
+        let of_others = contents.batches().iter().filter_map(|id| self.store.get(*id));
         let of_others = of_others.filter(|batch| batch.author() != self.me);
         for transaction in of_others.flat_map(Batch::transactions) {
             self.mempool.forget(transaction);
         }
         // A batch that was ordered before may have been fetched only now.
         ids.into_iter().for_each(|id| self.store.ordered(id));
-        transactions
+        Block { value, transactions, contents }
     }
 
     /// Asks for blocks and batches of decided heights that are missing: those that signed for them first,

@@ -22,6 +22,7 @@ use crate::fetch::Fetch;
 use crate::job::{Asks, Claim, Fingerprint, Job, Verdict, Work};
 use crate::mempool::{MemoryPool, Mempool, SubmitError};
 use crate::message::{Commit, Message, Proposal, Vote};
+use crate::note::HeightContents;
 use crate::open::Open;
 use crate::order::Ordered;
 use crate::records::{Promises, Record, Records};
@@ -58,6 +59,8 @@ pub struct Block {
     pub value: Value,
     /// The transactions that were not ordered before.
     pub transactions: Vec<Arc<[u8]>>,
+    /// Its batches, and the transactions that were.
+    pub contents: HeightContents,
 }
 
 /// What the engine wants done, except for its records.
@@ -246,12 +249,14 @@ impl Trantor {
         config.check()?;
         let limits = config.batch_limits();
         let Config { me, timeout, pace, fetch_after, max_block_bytes, leaders, .. } = config;
-        let Config { epochs, own_batches, .. } = config;
+        let Config { epochs, own_batches, identification, .. } = config;
         let members = committee.size();
         let member = committee.member(me).ok_or(ConfigError::NotAMember { me, members })?;
         if *member.key.get() != secret.public_key() {
             return Err(ConfigError::WrongKey { me });
         }
+        let ordered = records.ordered;
+        let ordered = ordered.unwrap_or_else(|| Ordered::with_history(records.history));
         let schedule = records.schedule.unwrap_or_else(|| Schedule::begin(epochs, &committee));
         let first = schedule.first();
         let mut engine = Self {
@@ -282,9 +287,9 @@ impl Trantor {
             asks: BTreeMap::new(),
             abandoned: records.abandoned,
             heard: BTreeMap::new(),
-            mempool: Box::new(MemoryPool::new(limits)),
+            mempool: Box::new(MemoryPool::new(limits).with(identification)),
             store: Store::new(max_block_bytes),
-            ordered: records.ordered.unwrap_or_else(|| Ordered::with_history(records.history)),
+            ordered: ordered.with(identification),
             fetch: Fetch::new(fetch_after),
             suspects: BTreeSet::new(),
             forgeries: BTreeMap::new(),
@@ -297,7 +302,8 @@ impl Trantor {
         for batch in records.batches.into_values() {
             engine.store.insert(batch);
         }
-        engine.remember(records.bodies);
+        engine.remember(records.bodies, &records.shown);
+        engine.pass_over(&records.runs);
         engine.set_ordered();
         Ok(engine)
     }
@@ -306,22 +312,6 @@ impl Trantor {
     #[must_use]
     pub fn with_mempool(self, mempool: impl Mempool + 'static) -> Self {
         Self { mempool: Box::new(mempool), ..self }
-    }
-
-    /// Takes the blocks of earlier lives, and what they ordered.
-    fn remember(&mut self, bodies: BTreeMap<Slot, Vec<Body>>) {
-        for (slot, bodies) in bodies {
-            for body in bodies {
-                let value = body.value(self.committee.context(), slot);
-                self.bodies.entry(slot).or_default().insert(value, body);
-            }
-        }
-        for (slot, certificate) in self.decided.range(..self.unreported) {
-            let body = self.bodies.get(slot).and_then(|bodies| bodies.get(&certificate.value));
-            let Some(body) = body else { continue };
-            let ids = body.batches().map(|batch| batch.id);
-            let _reported = self.ordered.take_block(*slot, ids, &self.store);
-        }
     }
 
     /// Tells the store what was ordered.

@@ -19,6 +19,7 @@
 //! | `job`         | pairings, for a driver to run; `fault`: what a party did wrong  |
 //! | `fetch`       | asking peers for what is missing                              |
 //! | `mempool`     | transactions that wait; `store`: batches; `order`: transactions that were ordered; `client`: their numbers |
+//! | `note`        | what a block of a chain says of the order behind its transactions; `adopt`: going on behind such blocks |
 //! | `replica`     | the ordering with an application (`app`; `key_values` is an example), checkpoints, state transfer |
 //! | `stepwise`    | the ordering under a replica: epochs one at a time           |
 //! | `engine`      | the machine; `disseminate`, `propose`, `vote`, `change`, `decide`, `receive`, `verdict`: its steps |
@@ -74,6 +75,7 @@
 #![forbid(unsafe_code)]
 
 mod adapter;
+mod adopt;
 mod app;
 mod batch;
 mod block;
@@ -90,6 +92,7 @@ mod job;
 mod key_values;
 mod mempool;
 mod message;
+mod note;
 mod open;
 mod order;
 mod propose;
@@ -106,6 +109,7 @@ mod verdict;
 mod vote;
 
 pub use crate::engine::{Block, Effect, Input, Output, Trantor};
+pub use adopt::Run;
 pub use app::{Application, Configuration, ConfigurationError, RestoreError, Seat};
 pub use batch::{AvailabilityCertificate, Batch, BatchId, BatchLabel, MAX_TRANSACTIONS};
 pub use block::{Body, Transaction, skipped};
@@ -113,7 +117,9 @@ pub use certificate::{
     CertificateError, ChangeCertificate, MultiSignature, Stage, VoteCertificate,
 };
 pub use client::{Client, ClientHeader, MAX_CLIENTS, WINDOW, WindowError};
-pub use config::{Config, ConfigError, Epochs, Leaders, MAX_MEMBERS, Member, OwnBatches, Replicas};
+pub use config::{
+    Config, ConfigError, Epochs, Identification, Leaders, MAX_MEMBERS, Member, OwnBatches, Replicas,
+};
 pub use fault::{Contradiction, EvidenceError, Fault, Said, Signed};
 pub use job::{Claim, Fingerprint, Job, Outcome, Verdict, Work};
 pub use key_values::{Command, KeyValues};
@@ -122,6 +128,7 @@ pub use message::{
     BodyRequest, Commit, Decision, MAX_PARTIAL, Message, NewView, Proposal, ShapeError, ViewChange,
     Vote,
 };
+pub use note::{HeightContents, NOTE};
 pub use order::OrderHistory;
 pub use records::Record;
 pub use replica::certifier::{

@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use crate::block::{Transaction, TransactionKey};
 use crate::client::WindowError;
+use crate::config::Identification;
 
 /// Allowance of a submitter, in batches of the largest size.
 const ALLOWANCE_BATCHES: usize = 4;
@@ -130,6 +131,7 @@ struct Waiting {
 #[derive(Debug)]
 pub struct MemoryPool {
     limits: BatchLimits,
+    identification: Identification,
     next: u64,
     waiting: BTreeMap<u64, Waiting>,
     keys: BTreeMap<TransactionKey, u64>,
@@ -143,12 +145,18 @@ impl MemoryPool {
     pub const fn new(limits: BatchLimits) -> Self {
         Self {
             limits,
+            identification: Identification::ClientNumbers,
             next: 0,
             waiting: BTreeMap::new(),
             keys: BTreeMap::new(),
             usage: BTreeMap::new(),
             total: Usage { bytes: 0, count: 0 },
         }
+    }
+
+    /// The same pool, with transactions told apart like this.
+    pub(crate) fn with(self, identification: Identification) -> Self {
+        Self { identification, ..self }
     }
 
     /// Whether a batch would be full: no further transaction of the largest size is waited for.
@@ -159,7 +167,7 @@ impl MemoryPool {
 
     fn remove(&mut self, place: u64) -> Option<Transaction> {
         let Waiting { transaction, from, .. } = self.waiting.remove(&place)?;
-        self.keys.remove(&transaction.key());
+        self.keys.remove(&self.identification.key(&transaction));
         let bytes = transaction.encoded_len();
         for usage in self.usage.get_mut(&from).into_iter().chain([&mut self.total]) {
             usage.bytes = usage.bytes.saturating_sub(bytes);
@@ -183,7 +191,7 @@ impl Mempool for MemoryPool {
         if bytes > most {
             return Err(SubmitError::TooLarge { got: bytes, most });
         }
-        let key = transaction.key();
+        let key = self.identification.key(&transaction);
         if let Some(waiting) = self.keys.get(&key).and_then(|place| self.waiting.get(place)) {
             return Err(match key {
                 TransactionKey::Client(header) if waiting.transaction != transaction => {
@@ -232,7 +240,7 @@ impl Mempool for MemoryPool {
     }
 
     fn forget(&mut self, transaction: &Transaction) {
-        if let Some(place) = self.keys.get(&transaction.key()).copied() {
+        if let Some(place) = self.keys.get(&self.identification.key(transaction)).copied() {
             let _ordered = self.remove(place);
         }
     }

@@ -9,9 +9,11 @@
 //! | a client's transaction      | its number              | ever                                         |
 //! | a transaction without client | its digest             | [`KEPT`] heights after the last it stands in |
 //!
+//! By [`Identification::Hashes`] no transaction has a client.
+//!
 //! That depends on decided blocks alone, so it is the same for all parties, also after a restart and after a
 //! state transfer. What the blocks that are kept do not tell is recorded every so many heights
-//! ([`OrderHistory`]).
+//! ([`OrderHistory`]). How a party learns it that was away: `adopt`.
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -21,11 +23,16 @@ use prefinal_protocol::Slot;
 use crate::batch::{Batch, BatchId, LIFETIME};
 use crate::block::{Transaction, TransactionId};
 use crate::client::{Clients, WindowError};
+use crate::config::Identification;
+use crate::note::HeightContents;
 use crate::records::KEPT;
 use crate::store::Store;
 
 /// Heights from one record of the history to the next. The blocks in between are kept for a restart.
 const RECORD_EVERY: u64 = KEPT / 2;
+/// For how many heights it is remembered which batches they have ordered. An honest party acknowledged a batch before,
+/// at its height or earlier, and gave it no more time.
+pub(crate) const BATCHES_KEPT: u64 = LIFETIME * 2;
 
 /// Which numbers of clients, and which batches, were ordered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
@@ -51,9 +58,24 @@ pub(crate) struct Ordered {
     /// The last height that each stands in.
     last: BTreeMap<TransactionId, Slot>,
     slots: VecDeque<(Slot, Vec<TransactionId>)>,
+    identification: Identification,
+}
+
+/// What a height adds to the order.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct OrderedBlock {
+    /// The transactions that were not ordered before.
+    pub(crate) transactions: Vec<Arc<[u8]>>,
+    /// The batches that were not, and of their transactions those that were.
+    pub(crate) contents: HeightContents,
 }
 
 impl Ordered {
+    /// The same memory, with transactions told apart like this.
+    pub(crate) fn with(self, identification: Identification) -> Self {
+        Self { identification, ..self }
+    }
+
     /// What a checkpoint says of it.
     pub(crate) fn to_checkpoint(&self) -> OrderedState {
         OrderedState { history: self.history.clone(), slots: self.slots.clone() }
@@ -66,7 +88,7 @@ impl Ordered {
         for (slot, ids) in &slots {
             last.extend(ids.iter().map(|id| (*id, *slot)));
         }
-        Self { history, recorded: None, last, slots }
+        Self { history, last, slots, ..Self::default() }
     }
 
     /// What a record of an earlier life says; the heights before it are told afterwards.
@@ -85,7 +107,7 @@ impl Ordered {
     /// Whether the transaction would be reported if it were ordered now. `Ok(false)` if one without a
     /// client was ordered before.
     pub(crate) fn is_fresh(&self, transaction: &Transaction) -> Result<bool, WindowError> {
-        match transaction.header() {
+        match self.identification.header(transaction) {
             Some(header) => self.history.clients.check(header).map(|()| true),
             None => Ok(!self.last.contains_key(&transaction.id())),
         }
@@ -98,8 +120,7 @@ impl Ordered {
 
     /// Orders the batches of the next height. Returns those that were not ordered before.
     fn take_batches(&mut self, slot: Slot, ids: impl Iterator<Item = BatchId>) -> Vec<BatchId> {
-        // An honest party acknowledged the batch before, at this height or earlier, and gave it no more time.
-        let oldest = slot.get().saturating_sub(LIFETIME.saturating_mul(2));
+        let oldest = slot.get().saturating_sub(BATCHES_KEPT);
         self.history.batches.retain(|_, at| at.get() >= oldest);
         let mut fresh = Vec::new();
         for id in ids {
@@ -112,42 +133,54 @@ impl Ordered {
         fresh
     }
 
-    /// Takes the next height with these batches, as far as they are stored. Returns the batches that were not
-    /// ordered before, and their transactions without repetitions.
+    /// Takes the next height with these batches, as far as they are stored.
     pub(crate) fn take_block(
         &mut self,
         slot: Slot,
         ids: impl Iterator<Item = BatchId>,
         store: &Store,
-    ) -> (Vec<BatchId>, Vec<Arc<[u8]>>) {
+    ) -> OrderedBlock {
         let fresh = self.take_batches(slot, ids);
         let batches = fresh.iter().filter_map(|id| store.get(*id));
-        let transactions = self.take(slot, batches.flat_map(Batch::transactions));
-        (fresh, transactions)
+        let (transactions, repeated) = self.take(slot, batches.flat_map(Batch::transactions));
+        OrderedBlock { transactions, contents: HeightContents::new(slot, fresh, repeated) }
     }
 
-    /// Takes the transactions of the next height. Returns them without repetitions.
+    /// Takes the next height as others have shown it.
+    pub(crate) fn take_shown(&mut self, contents: &HeightContents) {
+        let slot = contents.slot();
+        self.take_batches(slot, contents.batches().iter().copied());
+        self.forget(slot);
+        let ids = contents.transactions().to_vec();
+        self.last.extend(ids.iter().map(|id| (*id, slot)));
+        self.slots.push_back((slot, ids));
+    }
+
+    /// Takes the transactions of the next height. Returns them without repetitions, and each that other heights have
+    /// ordered before.
     fn take<'a>(
         &mut self,
         slot: Slot,
         transactions: impl Iterator<Item = &'a Transaction>,
-    ) -> Vec<Arc<[u8]>> {
+    ) -> (Vec<Arc<[u8]>>, Vec<TransactionId>) {
         self.forget(slot);
-        let (mut fresh, mut ids) = (Vec::new(), Vec::new());
+        let (mut fresh, mut repeated, mut ids) = (Vec::new(), Vec::new(), Vec::new());
         for transaction in transactions {
-            if let Some(header) = transaction.header() {
+            if let Some(header) = self.identification.header(transaction) {
                 if Some(slot) > self.recorded && self.history.clients.take(header).is_ok() {
                     fresh.push(Arc::clone(transaction.bytes()));
                 }
                 continue;
             }
             ids.push(transaction.id());
-            if self.last.insert(transaction.id(), slot).is_none() {
-                fresh.push(Arc::clone(transaction.bytes()));
+            match self.last.insert(transaction.id(), slot) {
+                None => fresh.push(Arc::clone(transaction.bytes())),
+                Some(before) if before != slot => repeated.push(transaction.id()),
+                Some(_) => {}
             }
         }
         self.slots.push_back((slot, ids));
-        fresh
+        (fresh, repeated)
     }
 
     /// Forgets the heights that are too far before this one.
@@ -173,15 +206,15 @@ mod tests {
         let x = [Transaction::new(b"x".to_vec())];
         let twice = [&x[0], &x[0]];
         let (mut ordered, mut later) = (Ordered::default(), Ordered::default());
-        assert_eq!(ordered.take(Slot::new(1), twice.into_iter()).len(), 1);
-        assert_eq!(ordered.take(Slot::new(200), x.iter()).len(), 0);
+        assert_eq!(ordered.take(Slot::new(1), twice.into_iter()).0.len(), 1);
+        assert_eq!(ordered.take(Slot::new(200), x.iter()), (vec![], vec![x[0].id()]));
         // A party that starts from the blocks it kept has not seen the first, but the second.
         later.take(Slot::new(200), x.iter());
         for slot in [200 + KEPT, 201 + 2 * KEPT] {
             let slot = Slot::new(slot);
             assert_eq!(ordered.take(slot, x.iter()), later.take(slot, x.iter()), "{slot}");
         }
-        assert_eq!(ordered.take(Slot::new(202 + 3 * KEPT), x.iter()).len(), 1, "forgotten");
+        assert_eq!(ordered.take(Slot::new(202 + 3 * KEPT), x.iter()).0.len(), 1, "forgotten");
     }
 
     #[test]
@@ -202,8 +235,8 @@ mod tests {
         let record = Ordered::with_history(ordered.to_record(slot).map(|history| (slot, history)));
         for (mut later, knows_plain) in [(ordered, true), (checkpoint, true), (record, false)] {
             assert_eq!(later.take_batches(next, [known, new].into_iter()), [new]);
-            assert_eq!(later.take(next, numbered.iter()).len(), 0);
-            assert_eq!(later.take(next, plain.iter()).is_empty(), knows_plain);
+            assert_eq!(later.take(next, numbered.iter()).0.len(), 0);
+            assert_eq!(later.take(next, plain.iter()).0.is_empty(), knows_plain);
             // After a restart the heights that are kept are told again.
             let long_after = slot.after(LIFETIME * 2);
             assert_eq!(later.take_batches(long_after, [known].into_iter()), []);

@@ -9,6 +9,7 @@
 //! | change    | the view change                         | commit in a view that it gave up             |
 //! | decided   | everything that follows from it         | vote again, or give up a later height early  |
 //! | epoch     | votes at heights whose leaders it names | disagree about the leaders                   |
+//! | adopted   | the first start behind these heights, with what was shown of them | wait for heights that nobody has any more |
 //!
 //! [`Record::Finalized`] is only a note: after a crash a slot may be reported again, and is not left out.
 //! [`Record::History`] is one, too. Notes keep their order, so no history is found that is of a later height
@@ -18,10 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_protocol::{Slot, Value, View};
 
+use crate::adopt::Run;
 use crate::batch::{Batch, BatchId};
 use crate::block::Body;
 use crate::certificate::VoteCertificate;
-use crate::order::{OrderHistory, Ordered};
+use crate::note::HeightContents;
+use crate::order::{BATCHES_KEPT, OrderHistory, Ordered};
 use crate::schedule::Schedule;
 
 /// Number of heights before the last reported one whose blocks are kept: for peers that lag, and to
@@ -69,6 +72,11 @@ pub enum Record {
     Finalized(Slot),
     /// What was ordered up to this height.
     History(Slot, OrderHistory),
+    /// What stands at a height that others have decided while this party was away, as far as later ones depend on it.
+    Shown(HeightContents),
+    /// These heights have blocks, as others have shown, and what stands in the last of them is on record. The heights
+    /// between and before them that are not decided here were skipped.
+    Adopted(Vec<Run>),
 }
 
 impl Record {
@@ -82,6 +90,7 @@ impl Record {
             Self::Body { slot, .. } => *slot,
             // A checkpoint says more than these do.
             Self::Epoch(_) | Self::Finalized(_) | Self::History(..) => return false,
+            Self::Shown(_) | Self::Adopted(_) => return false,
         };
         last >= first
     }
@@ -126,6 +135,12 @@ pub(crate) struct Records {
     pub(crate) history: Option<(Slot, OrderHistory)>,
     /// What was ordered before, if it comes from a checkpoint.
     pub(crate) ordered: Option<Ordered>,
+    /// What others have shown of heights, and may not have shown in full.
+    pending: BTreeMap<Slot, HeightContents>,
+    /// What they have shown of the last heights.
+    pub(crate) shown: BTreeMap<Slot, HeightContents>,
+    /// The runs of heights that they have shown, the last one of each by its first.
+    pub(crate) runs: BTreeMap<Slot, Slot>,
     /// The first height that is kept for peers, if a replica says so.
     pub(crate) retained: Option<Slot>,
     /// First-view commits that carried a partial, of the heights that are kept.
@@ -136,7 +151,11 @@ impl Records {
     /// Takes the next record of the log.
     pub(crate) fn apply(&mut self, record: Record) {
         match record {
-            Record::Epoch(schedule) => self.schedule = Some(schedule),
+            Record::Epoch(schedule) => {
+                // All of them come before it, so its leaders follow from them.
+                self.runs.clear();
+                self.schedule = Some(schedule);
+            }
             Record::Batch(batch) => {
                 self.batches.insert(batch.id(), batch);
             }
@@ -181,9 +200,31 @@ impl Records {
                 self.decided = self.decided.split_off(&kept);
                 // These are final, and nothing is released for another value of theirs.
                 self.released.retain(|(slot, _)| *slot >= kept);
+                self.forget_shown();
             }
             Record::History(slot, history) => self.history = Some((slot, history)),
+            Record::Shown(contents) => {
+                self.pending.insert(contents.slot(), contents);
+            }
+            Record::Adopted(runs) => self.adopt(runs),
         }
+    }
+
+    /// Takes what was shown: these heights have blocks.
+    fn adopt(&mut self, runs: Vec<Run>) {
+        self.shown.append(&mut self.pending);
+        for Run { first, last } in runs {
+            let known = self.runs.entry(first).or_insert(last);
+            *known = last.max(*known);
+            self.finalized = self.finalized.max(Some(last));
+        }
+        self.forget_shown();
+    }
+
+    /// Forgets what was shown of heights that later ones do not depend on.
+    fn forget_shown(&mut self) {
+        let reported = self.finalized;
+        self.shown.retain(|slot, _| Some(slot.after(BATCHES_KEPT)) > reported);
     }
 
     /// Begins with an epoch in place of what earlier records say about its place: forgets the heights before.

@@ -146,7 +146,7 @@ pub(super) async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
         }
         let desk = Desk::new(work.librarian(identity.me), links.0.clone());
         let waiting = Waiting { identity, journal, links, desk, submitted };
-        match waiting.catch_up::<E, W>(work, used) {
+        match waiting.catch_up(work, used) {
             None => run.seat::<W>(waiting, work)?,
             Some(returning) => drop(tokio::spawn(waiting.come_back(returning, come_back.clone()))),
         }
@@ -163,10 +163,10 @@ struct Returning {
 
 impl<M> Waiting<M> {
     /// What brings it near its peers; `None` if it goes on from its records at once.
-    fn catch_up<E: NamedEngine, W: Workload>(&self, work: &W, used: bool) -> Option<Returning> {
+    fn catch_up<W: Workload>(&self, work: &W, used: bool) -> Option<Returning> {
         let (answers, heard) = unbounded_channel();
         let line = Line { outbox: self.links.0.clone(), answers: heard };
-        let done = used.then(|| work.catch_up::<E>(self.identity.me, line)).flatten()?;
+        let done = used.then(|| work.catch_up(self.identity.me, line)).flatten()?;
         Some(Returning { done, answers })
     }
 

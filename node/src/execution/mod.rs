@@ -140,7 +140,7 @@ pub trait Workload: Sized + Send + 'static {
 
     /// Brings what a party has executed near its peers, if it was away for long and can go on from there: see
     /// [`adopted`](Self::adopted).
-    fn catch_up<E: Engine>(&self, party: Party, line: Line) -> Option<BoxFuture<'static, ()>>;
+    fn catch_up(&self, party: Party, line: Line) -> Option<BoxFuture<'static, ()>>;
 
     /// The records behind these with which a party goes on from there ([`prefinal_validator::adopt`]).
     fn adopted<E: Engine>(
@@ -196,7 +196,7 @@ impl Workload for () {
         None
     }
 
-    fn catch_up<E: Engine>(&self, _: Party, _: Line) -> Option<BoxFuture<'static, ()>> {
+    fn catch_up(&self, _: Party, _: Line) -> Option<BoxFuture<'static, ()>> {
         None
     }
 
@@ -380,10 +380,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         Some(library)
     }
 
-    fn catch_up<E: Engine>(&self, party: Party, line: Line) -> Option<BoxFuture<'static, ()>> {
-        if !adopt::is_possible::<E>() {
-            return None;
-        }
+    fn catch_up(&self, party: Party, line: Line) -> Option<BoxFuture<'static, ()>> {
         let (setup, store) = (Arc::clone(&self.setup), Arc::clone(self.store(party)?));
         let executor = Arc::clone(&self.executor);
         let catch_up = CatchUp { me: party, setup, quorum: self.quorum, executor, store };

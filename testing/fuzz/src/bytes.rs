@@ -7,7 +7,7 @@ use prefinal_beacon::{Decryption, MultiSig};
 use prefinal_pvss_dkg::{Aggregate, Config, Dealing, KeyRegistration, field};
 use prefinal_registry::chronicle::Chronicle;
 use prefinal_registry::scheme::{Bls, Wvuf};
-use prefinal_trantor::ReplicaMessage;
+use prefinal_trantor::{HeightContents, ReplicaMessage};
 use prefinal_validator::Message;
 use prefinal_validator::setup::{Algorithm, Plan, found};
 use prefinal_validator::transaction::SignedKeys;
@@ -17,7 +17,7 @@ use crate::canonical;
 
 pub(crate) fn run(data: &[u8]) {
     let Some((decoder, bytes)) = data.split_first() else { return };
-    match decoder % 14 {
+    match decoder % 15 {
         0 => canonical::<Frame<Wvuf, prefinal_jolteon::Message>>(bytes),
         1 => canonical::<SignedKeys>(bytes),
         2 => canonical::<KeyRegistration>(bytes),
@@ -43,7 +43,8 @@ pub(crate) fn run(data: &[u8]) {
         10 => canonical::<Frame<Wvuf, prefinal_trantor::Message>>(bytes),
         11 => canonical::<ReplicaMessage>(bytes),
         12 => canonical::<Frame<Wvuf, prefinal_dispel::Message>>(bytes),
-        _ => canonical::<prefinal_dispel::Record>(bytes),
+        13 => canonical::<prefinal_dispel::Record>(bytes),
+        _ => canonical::<HeightContents>(bytes),
     }
 }
 

@@ -9,10 +9,9 @@ use prefinal_dispel::{Dispel, Record as OfStages};
 use prefinal_engine::{Block, Engine, FinalBlock};
 use prefinal_execution::{BlockId, Header, Height};
 use prefinal_jolteon::Jolteon;
-use prefinal_malachite::Malachite;
 use prefinal_protocol::{EpochId, Slot, Value};
-use prefinal_trantor::Trantor;
-use prefinal_validator::adopt::{self, StoredBlocks, StoredTransactions, is_possible};
+use prefinal_trantor::{NOTE, Record as OfHeights, Trantor};
+use prefinal_validator::adopt::{self, StoredBlocks, StoredTransactions};
 use prefinal_validator::execution::{MarkedBlock, PipelineHost, Record as Executed, marked};
 use prefinal_validator::fixed::FixedCommittees;
 use prefinal_validator::participant::Record as Kept;
@@ -191,11 +190,47 @@ fn certificates_that_the_store_has_are_waited_for_by_nobody() {
     assert!(adopted::<Jolteon>(&past::<Jolteon>(), genesis).is_empty());
 }
 
+/// The note that Trantor puts behind the transactions of a height: a batch, and nothing that is repeated.
+fn note(height: u64) -> Vec<u8> {
+    borsh::to_vec(&(NOTE, height, vec![[7_u8; 32]], Vec::<[u8; 32]>::new())).unwrap()
+}
+
+/// What a Trantor engine is shown of its epoch's heights: the runs of those that have blocks.
+fn shown_to_trantor(last: u64, blocks: &Blocks) -> Option<Vec<(u64, u64)>> {
+    let last = blocks.header(last);
+    let added = adopt::adopted::<Trantor>(&SETUP, &past::<Trantor>(), last, blocks);
+    let of_engine = added.iter().filter_map(|record| match record {
+        Record::Engine(_, OfHeights::Adopted(runs)) => {
+            Some(runs.iter().map(|run| (run.first.get(), run.last.get())).collect())
+        }
+        _ => None,
+    });
+    let runs: Vec<_> = of_engine.collect();
+    let places = added.iter().any(|one| matches!(one, Record::Application(Executed::Adopted(_))));
+    assert_eq!(places, runs.len() == 1);
+    runs.into_iter().next()
+}
+
 #[test]
-fn an_engine_that_recalls_more_than_a_store_has_goes_on_from_before() {
-    assert!(is_possible::<Jolteon>() && is_possible::<Malachite>() && is_possible::<Dispel>());
-    assert!(!is_possible::<Trantor>());
-    assert!(adopted::<Trantor>(&past::<Trantor>(), header(90)).is_empty());
+fn an_engine_that_needs_every_slot_is_shown_all_and_refuses_blocks_without_its_notes() {
+    let notes = |first: u64| (3..=1600).map(move |slot| (slot, note(slot + 1 - first.min(slot))));
+    let (empty, carried) = (vec![20, 21, 90], notes(1).collect());
+    let mut blocks = Blocks { carried, empty, ..Blocks::default() };
+    let runs = vec![(10, 19), (22, 89), (91, 1500)];
+    assert_eq!(shown_to_trantor(1500, &blocks), Some(runs));
+    // In a later epoch its heights begin with the first slot.
+    let later = Blocks {
+        carried: notes(52).collect(),
+        begin: vec![30, 52],
+        empty: vec![52],
+        ..Blocks::default()
+    };
+    assert_eq!(shown_to_trantor(60, &later), Some(vec![(2, 9)]));
+    // One that lacks its note, or has that of another slot, however long ago.
+    blocks.carried.insert(30, note(31));
+    assert_eq!(shown_to_trantor(1500, &blocks), None);
+    blocks.carried.remove(&30);
+    assert_eq!(shown_to_trantor(1500, &blocks), None);
 }
 
 /// A transaction of this many bytes behind its header, of the kind of published keys.

@@ -153,8 +153,7 @@ impl<'s, S: Sample> Play<'s, S> {
 
     /// Shows a party that has crashed what others have decided up to this slot. It goes on behind it at its next start.
     pub fn adopt(&mut self, party: Party, last: Slot) {
-        let recalls = S::Engine::RECALLS.unwrap_or(0);
-        let forgotten = Slot::new(last.get().saturating_sub(recalls));
+        let forgotten = Slot::new(last.get().saturating_sub(S::Engine::RECALLS));
         let blocks = self.watch.adopted(party, forgotten.next()..=last);
         self.simulation.host_mut().adopt(party, S::Engine::adopted(blocks.into_iter()));
     }

@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod adopts;
 mod answers;
 mod attack;
 mod batches;
