@@ -34,7 +34,7 @@ use clap::{Args, ValueEnum};
 use prefinal_lab::Failure;
 use prefinal_light::{LightObject, Waypoint};
 use prefinal_state::transfers::Transfers;
-use prefinal_sync::{Config, Replay};
+use prefinal_sync::{Config, Keep, Replay};
 
 use self::begin::Trusted;
 use self::client::{Client, PeerUrl};
@@ -65,6 +65,13 @@ pub struct Options {
     /// Keep the state in this folder, and go on where it ends
     #[arg(long, value_name = "DIR", default_value = "prefinal-follow")]
     home: PathBuf,
+    /// Keep this many of the last blocks, and forget those before; states too [default: all are kept]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(Keep::LEAST..))]
+    keep_blocks: Option<u64>,
+    /// Keep this many megabytes of the last blocks, at least 32 of them, and forget those before. The state at the
+    /// tip and the file's free pages come on top [default: all are kept]
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]
+    keep_mb: Option<u64>,
     /// Stop when this height is reached [default: follow until Ctrl-C]
     #[arg(long, value_name = "HEIGHT")]
     to: Option<u64>,
@@ -96,15 +103,19 @@ impl Mode {
             Self::Snapshot => "snapshot",
         }
     }
+}
 
-    fn config(self, trusted: &Trusted) -> Result<Config, Failure> {
+impl Options {
+    fn config(&self, trusted: &Trusted) -> Result<Config, Failure> {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed)
             .map_err(|error| Failure::bad_input(format_args!("no randomness: {error}")))?;
-        let replay = if self == Self::Execute { Replay::Execute } else { Replay::Deltas };
-        let snapshot_beyond = (self == Self::Snapshot).then_some(SNAPSHOT_BEYOND);
+        let replay = if self.mode == Mode::Execute { Replay::Execute } else { Replay::Deltas };
+        let snapshot_beyond = (self.mode == Mode::Snapshot).then_some(SNAPSHOT_BEYOND);
         let beacon = Some(trusted.beginning.beacon.verifier());
-        Ok(Config { snapshot_beyond, beacon, ..Config::new(replay, seed) })
+        let bytes = self.keep_mb.map(|most| most.saturating_mul(1_000_000));
+        let keep = Keep { blocks: self.keep_blocks, bytes };
+        Ok(Config { snapshot_beyond, beacon, keep, ..Config::new(replay, seed) })
     }
 }
 

@@ -161,7 +161,8 @@ where
             written.insert(block, Written { fork: place.1, layer, bytes });
         }
         let pruned = marks.committed.first_key_value().map_or(*last.0, |(height, _)| *height);
-        let above = marks.committed.range(pruned.next()..).filter_map(|(_, place)| sizes.get(place));
+        let above =
+            marks.committed.range(pruned.next()..).filter_map(|(_, place)| sizes.get(place));
         let bytes = above.fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
         let restoring = restore::read(&database)?;
         let shared = Arc::new(Shared::new(database, tip));

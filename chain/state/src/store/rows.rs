@@ -6,9 +6,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_execution::{Header, Height, Roots};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 
-use super::{
-    BLOCKS, Bytes, FORKS, MARKS, Mark, NODES, Place, RESULTS, SIZES, STALE, TRANSACTIONS,
-};
+use super::{BLOCKS, Bytes, FORKS, MARKS, Mark, NODES, Place, RESULTS, SIZES, STALE, TRANSACTIONS};
 use crate::error::StateError;
 use crate::node::{Fork, NodeId, TreeNode, path_on_disk, prefix};
 use crate::proof::{StateKey, TransactionResult};
