@@ -49,6 +49,9 @@ const CLOSING: Duration = Duration::from_secs(10);
 /// In mode `snapshot` a state is fetched whole if it is so many blocks ahead.
 const SNAPSHOT_BEYOND: u64 = 10;
 
+/// A limit of fewer blocks would never be kept.
+const LEAST_KEPT: u64 = Keep::FLOOR + Keep::STEP;
+
 /// What is followed, and how.
 #[derive(Args, Debug)]
 pub struct Options {
@@ -66,7 +69,7 @@ pub struct Options {
     #[arg(long, value_name = "DIR", default_value = "prefinal-follow")]
     home: PathBuf,
     /// Keep this many of the last blocks, and forget those before; states too [default: all are kept]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(Keep::LEAST..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(LEAST_KEPT..))]
     keep_blocks: Option<u64>,
     /// Keep this many megabytes of the last blocks, at least 32 of them, and forget those before. The state at the
     /// tip and the file's free pages come on top [default: all are kept]
@@ -114,7 +117,7 @@ impl Options {
         let snapshot_beyond = (self.mode == Mode::Snapshot).then_some(SNAPSHOT_BEYOND);
         let beacon = Some(trusted.beginning.beacon.verifier());
         let bytes = self.keep_mb.map(|most| most.saturating_mul(1_000_000));
-        let keep = Keep { blocks: self.keep_blocks, bytes };
+        let keep = Keep { blocks: self.keep_blocks, bytes, ..Keep::default() };
         Ok(Config { snapshot_beyond, beacon, keep, ..Config::new(replay, seed) })
     }
 }
