@@ -110,7 +110,7 @@ fn another_life_with_a_smaller_limit_forgets_what_is_there() {
     assert_eq!(world.store.lowest(), Height::GENESIS);
     world.config.keep = Keep { blocks: Some(10), bytes: None, floor: 2 };
     world.crash(Left::All);
-    world.peers.clear();
+    world.peers.iter_mut().for_each(|peer| peer.claim = None);
     while world.store.lowest() < Height::new(16) {
         assert!(world.step(), "nothing else goes on");
     }
