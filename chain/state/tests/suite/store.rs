@@ -2,7 +2,7 @@
 use prefinal_disk::Disk;
 use prefinal_execution::{Block, BlockId, Height, Store};
 use prefinal_state::StateError;
-use redb::{Builder, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
+use redb::{Builder, ReadableDatabase, ReadableTableMetadata, TableDefinition};
 
 use crate::chain::{
     EXECUTOR, GENESIS, RICH, TestStore, account, certificate, commit, execute, genesis, header,
