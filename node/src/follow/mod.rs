@@ -68,11 +68,11 @@ pub struct Options {
     /// Keep the state in this folder, and go on where it ends
     #[arg(long, value_name = "DIR", default_value = "prefinal-follow")]
     home: PathBuf,
-    /// Keep this many of the last blocks, and forget those before; states too [default: all are kept]
+    /// Keep the last N blocks with their states, and forget those before [default: all are kept]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(LEAST_KEPT..))]
     keep_blocks: Option<u64>,
-    /// Keep this many megabytes of the last blocks, at least 32 of them, and forget those before. The state at the
-    /// tip and the file's free pages come on top [default: all are kept]
+    /// Keep as many of the last blocks as have so many megabytes, but 32 at least. The state at the tip and the file's
+    /// free pages come on top [default: all are kept]
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]
     keep_mb: Option<u64>,
     /// Stop when this height is reached [default: follow until Ctrl-C]
