@@ -11,18 +11,16 @@ use prefinal_protocol::{EpochId, Slot};
 use prefinal_state::proof::StateRow;
 use prefinal_state::{Genesis, SnapshotBlock};
 use prefinal_sync::wire::{Ask, Request};
-use prefinal_sync::{Keep, ServeError, Server, ServerLimits, Source, StoreSource};
+use prefinal_sync::{ServeError, Server, ServerLimits, Source, StoreSource};
 
 use super::endings::Endings;
 use super::executor::NamedExecutor;
 use super::store::{Attested, AttestedStates, lock};
 use crate::http::sync::{Librarian, SyncError};
 
-/// Snapshots are offered of heights that are multiples of this.
+/// Snapshots are offered of heights that are multiples of this. Nodes that forget keep three of them at least
+/// ([`prefinal_sync::Keep::FLOOR`]).
 const SNAPSHOT_EVERY: u64 = 10;
-
-/// Those that forget offer several states nevertheless, for some time each.
-const _: () = assert!(Keep::FLOOR >= 3 * SNAPSHOT_EVERY);
 
 /// Bytes of encoded answers that are kept for the next one who asks.
 const CACHE_BYTES: usize = 16 << 20;
