@@ -18,6 +18,12 @@ pub enum StateError {
         /// What the library says.
         source: Box<redb::Error>,
     },
+    /// There is no room for the file: on the disk, or within what this process or its user may take of it.
+    #[error("there is no room for the store of the state: {source}")]
+    Full {
+        /// What the library says.
+        source: Box<redb::Error>,
+    },
     /// The file cannot be created.
     #[error("the state cannot be created at {path}: {source}")]
     Folder {
@@ -107,7 +113,7 @@ impl StateError {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Storage { .. } | Self::Folder { .. } => "input-output",
+            Self::Storage { .. } | Self::Full { .. } | Self::Folder { .. } => "input-output",
             Self::Damaged { .. } => "altered",
             Self::Poisoned => "panicked",
             Self::NoParent { .. } | Self::NoBlock { .. } => "block-not-stored",
@@ -123,12 +129,23 @@ impl StateError {
     }
 
     pub(crate) fn storage(doing: &'static str) -> impl Fn(redb::Error) -> Self {
-        move |source| Self::Storage { doing, source: Box::new(source) }
+        move |source| {
+            let source = Box::new(source);
+            match &*source {
+                redb::Error::Io(error) if is_full(error.kind()) => Self::Full { source },
+                _ => Self::Storage { doing, source },
+            }
+        }
     }
 
     pub(crate) fn damaged(what: impl Into<String>) -> Self {
         Self::Damaged { what: what.into() }
     }
+}
+
+const fn is_full(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 impl<T> From<std::sync::PoisonError<T>> for StateError {

@@ -7,6 +7,7 @@ use prefinal_protocol::EpochId;
 use prefinal_state::proof::KeyRange;
 use prefinal_state::{SnapshotBlock, StateError, StateExecutor, StateStore, View};
 
+use crate::keep::{Keep, Kept};
 use crate::trust::{Attestation, Trust};
 
 /// How the state behind a block is reached.
@@ -37,6 +38,8 @@ pub struct Config {
     pub snapshot_beyond: Option<u64>,
     /// How requests are made.
     pub strategy: Strategy,
+    /// How much of the past is kept.
+    pub keep: Keep,
     /// What is allowed for.
     pub limits: FollowerLimits,
     /// Signs the slots' values that transactions read; needed to execute blocks that have such.
@@ -71,7 +74,7 @@ pub struct FollowerLimits {
 }
 
 impl Config {
-    /// Follows from the first block on, pipelined, with the default limits and without a beacon. The seed is of the
+    /// Follows from the first block on, pipelined, keeps everything, with the default limits and without a beacon. The seed is of the
     /// draws that peers are chosen with.
     #[must_use]
     pub fn new(replay: Replay, seed: [u8; 32]) -> Self {
@@ -79,6 +82,7 @@ impl Config {
             replay,
             snapshot_beyond: None,
             strategy: Strategy::Pipelined,
+            keep: Keep::default(),
             limits: FollowerLimits::default(),
             beacon: None,
             seed,
@@ -108,6 +112,7 @@ pub struct Past<C> {
     pub(crate) committed: Committed,
     pub(crate) view: View,
     pub(crate) restoring: Option<Restoring<C>>,
+    pub(crate) kept: Kept,
     /// The epoch of the last block; none of the genesis.
     epoch: Option<EpochId>,
 }
@@ -133,7 +138,8 @@ impl<C: StateCertificate> Past<C> {
         let committed = store.committed()?;
         let last = store.certificate(committed.height)?.map(|last| last.epoch);
         let epoch = restoring.as_ref().map(|now| now.anchor.certificate.epoch).or(last);
-        Ok(Self { committed, view: store.view()?, restoring, epoch })
+        let (view, kept) = (store.view()?, Kept::of(store)?);
+        Ok(Self { committed, view, restoring, kept, epoch })
     }
 
     /// Advances a trust over the endings that were kept, to the epoch of the last block, and not beyond: blocks of

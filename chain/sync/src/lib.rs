@@ -119,8 +119,13 @@
 //! **Memory.** What is asked for and what is held and not durable stays within `FollowerLimits::window_bytes` of
 //! encoded bytes, and three answers beyond. The decoder refuses lists before it takes memory for them.
 //!
-//! **Left to others.** Links, and how much a peer may ask for, are the host's. Pruning is the store's
-//! (`StateStore::prune`). That a chain's tip is the *latest* one no proof shows.
+//! **The past** is kept whole unless [`Keep`] has a limit, of blocks or of bytes. Then the oldest blocks are forgotten
+//! between two writes, a few at a time; the last ones stay for peers that fetch the newest state and what follows. A
+//! [`Server`] says in its summary what there is, and never offers more. A chain's validators keep everything: a party
+//! that was away reads their blocks.
+//!
+//! **Left to others.** Links, and how much a peer may ask for, are the host's. That a chain's tip is the *latest* one
+//! no proof shows.
 #![forbid(unsafe_code)]
 
 mod cache;
@@ -130,6 +135,7 @@ mod event;
 mod fault;
 mod fetch;
 mod follower;
+mod keep;
 mod names;
 mod peers;
 mod persist;
@@ -148,6 +154,7 @@ pub use crate::config::{Config, FollowerLimits, Past, Replay, Strategy};
 pub use crate::event::{Effect, Input, Misconduct, Output};
 pub use crate::fault::{Fault, StopReason};
 pub use crate::follower::Follower;
+pub use crate::keep::{Keep, Kept};
 pub use crate::names::{BlockNames, CertifiedPlaces, HashedNames};
 pub use crate::peers::{PeerId, PeerScore};
 pub use crate::persist::{StoreJob, StoreVerdict};

@@ -1,8 +1,9 @@
 //! Making durable what is verified: one call of the store for each job, one job at a time.
-use prefinal_execution::{Committed, Executor, StateCertificate, Store};
+use prefinal_execution::{Committed, Executor, Height, StateCertificate, Store};
 use prefinal_state::proof::{KeyRange, VerifiedRange};
 use prefinal_state::{SnapshotBlock, StateError, StateExecutor, StateStore, View};
 
+use crate::keep::{Keep, Kept};
 use crate::process::Processed;
 use crate::trust::Attestation;
 
@@ -18,12 +19,21 @@ pub(crate) enum StoreCall<X: Executor, C> {
     Begin(Box<SnapshotBlock<Attestation<C>>>),
     Range(VerifiedRange),
     Finish,
+    /// States below this height are forgotten.
+    Prune(Height),
 }
 
 /// The result of a [`StoreJob`].
 #[derive(Debug)]
 pub struct StoreVerdict {
-    pub(crate) result: Result<Stored, String>,
+    pub(crate) result: Result<StoreDone, String>,
+}
+
+/// What the store did, and what of the past it has now.
+#[derive(Debug)]
+pub(crate) struct StoreDone {
+    pub(crate) stored: Stored,
+    pub(crate) kept: Kept,
 }
 
 #[derive(Debug)]
@@ -36,6 +46,7 @@ pub(crate) enum Stored {
     Begun(Vec<KeyRange>),
     Range,
     Restored(Committed, View),
+    Pruned,
 }
 
 impl<X, C> StoreJob<X, C>
@@ -46,7 +57,9 @@ where
     /// Makes the call. Give the verdict back to the follower.
     #[must_use]
     pub fn run(self, store: &mut StateStore<X, Attestation<C>>) -> StoreVerdict {
-        StoreVerdict { result: self.call(store).map_err(|error| error.to_string()) }
+        let done = self.call(store);
+        let done = done.and_then(|stored| Ok(StoreDone { stored, kept: Kept::of(store)? }));
+        StoreVerdict { result: done.map_err(|error| error.to_string()) }
     }
 
     fn call(self, store: &mut StateStore<X, Attestation<C>>) -> Result<Stored, StateError> {
@@ -67,6 +80,10 @@ where
             StoreCall::Finish => {
                 let committed = store.finish_restore()?;
                 Ok(Stored::Restored(committed, store.view()?))
+            }
+            StoreCall::Prune(below) => {
+                store.prune(below, Keep::STEP)?;
+                Ok(Stored::Pruned)
             }
         }
     }

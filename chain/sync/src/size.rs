@@ -53,7 +53,7 @@ impl<X: Executor, C> StoreJob<X, C> {
         match &self.call {
             StoreCall::Block(done) => JobSize::of(1, done.block.transactions().len()),
             StoreCall::Range(range) => JobSize::of(0, range.rows().len()),
-            StoreCall::Begin(_) | StoreCall::Finish => JobSize::default(),
+            StoreCall::Begin(_) | StoreCall::Finish | StoreCall::Prune(_) => JobSize::default(),
         }
     }
 }

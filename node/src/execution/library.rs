@@ -18,7 +18,8 @@ use super::executor::NamedExecutor;
 use super::store::{Attested, AttestedStates, lock};
 use crate::http::sync::{Librarian, SyncError};
 
-/// Snapshots are offered of heights that are multiples of this.
+/// Snapshots are offered of heights that are multiples of this. Nodes that forget keep three of them at least
+/// ([`prefinal_sync::Keep::FLOOR`]).
 const SNAPSHOT_EVERY: u64 = 10;
 
 /// Bytes of encoded answers that are kept for the next one who asks.

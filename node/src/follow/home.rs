@@ -38,6 +38,11 @@ impl Home {
         self.0.join("state")
     }
 
+    /// The length of the file of blocks and states.
+    pub(super) fn state_bytes(&self) -> Option<u64> {
+        fs::metadata(self.state()).ok().map(|file| file.len())
+    }
+
     /// Why the state cannot be read or written, and what to do.
     pub(super) fn failed(&self, error: impl Display) -> Failure {
         let what = "what was durable stays: run it again when the cause is gone, or begin again with another --home";

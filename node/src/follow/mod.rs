@@ -34,7 +34,7 @@ use clap::{Args, ValueEnum};
 use prefinal_lab::Failure;
 use prefinal_light::{LightObject, Waypoint};
 use prefinal_state::transfers::Transfers;
-use prefinal_sync::{Config, Replay};
+use prefinal_sync::{Config, Keep, Replay};
 
 use self::begin::Trusted;
 use self::client::{Client, PeerUrl};
@@ -48,6 +48,9 @@ const CLOSING: Duration = Duration::from_secs(10);
 
 /// In mode `snapshot` a state is fetched whole if it is so many blocks ahead.
 const SNAPSHOT_BEYOND: u64 = 10;
+
+/// A limit of fewer blocks would never be kept.
+const LEAST_KEPT: u64 = Keep::FLOOR + Keep::STEP;
 
 /// What is followed, and how.
 #[derive(Args, Debug)]
@@ -65,6 +68,13 @@ pub struct Options {
     /// Keep the state in this folder, and go on where it ends
     #[arg(long, value_name = "DIR", default_value = "prefinal-follow")]
     home: PathBuf,
+    /// Keep the last N blocks with their states, and forget those before [default: all are kept]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(LEAST_KEPT..))]
+    keep_blocks: Option<u64>,
+    /// Keep as many of the last blocks as have so many megabytes, but 32 at least. The state at the tip and the file's
+    /// free pages come on top [default: all are kept]
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]
+    keep_mb: Option<u64>,
     /// Stop when this height is reached [default: follow until Ctrl-C]
     #[arg(long, value_name = "HEIGHT")]
     to: Option<u64>,
@@ -96,15 +106,19 @@ impl Mode {
             Self::Snapshot => "snapshot",
         }
     }
+}
 
-    fn config(self, trusted: &Trusted) -> Result<Config, Failure> {
+impl Options {
+    fn config(&self, trusted: &Trusted) -> Result<Config, Failure> {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed)
             .map_err(|error| Failure::bad_input(format_args!("no randomness: {error}")))?;
-        let replay = if self == Self::Execute { Replay::Execute } else { Replay::Deltas };
-        let snapshot_beyond = (self == Self::Snapshot).then_some(SNAPSHOT_BEYOND);
+        let replay = if self.mode == Mode::Execute { Replay::Execute } else { Replay::Deltas };
+        let snapshot_beyond = (self.mode == Mode::Snapshot).then_some(SNAPSHOT_BEYOND);
         let beacon = Some(trusted.beginning.beacon.verifier());
-        Ok(Config { snapshot_beyond, beacon, ..Config::new(replay, seed) })
+        let bytes = self.keep_mb.map(|most| most.saturating_mul(1_000_000));
+        let keep = Keep { blocks: self.keep_blocks, bytes, ..Keep::default() };
+        Ok(Config { snapshot_beyond, beacon, keep, ..Config::new(replay, seed) })
     }
 }
 

@@ -80,6 +80,9 @@ pub(super) async fn run<X: NamedExecutor>(site: Site<'_>) -> Result<(), Failure>
     let root = hex::encode(committed.roots.state);
     let height = committed.height.get();
     say!("height {height}, verified: {}; state {root}", node.report.total());
+    if let Some(line) = node.forgotten() {
+        say!("{line}");
+    }
     Ok(())
 }
 
@@ -105,7 +108,7 @@ impl<X: NamedExecutor> Node<X> {
         let (height, place) = (committed.height.get(), home.path().display());
         say!("{}: kept in {place}, from height {height} on", X::NAME);
         Ok(Self {
-            follower: Follower::new(options.mode.config(trusted)?, trust, CertifiedPlaces, past),
+            follower: Follower::new(options.config(trusted)?, trust, CertifiedPlaces, past),
             jobs: Jobs { executor: Arc::new(X::new(trusted.waypoint.chain)), states, inputs },
             library,
             clients: clients.into_iter().map(Arc::new).collect(),
@@ -155,6 +158,17 @@ impl<X: NamedExecutor> Node<X> {
                 _ = ticks.tick() => self.show(),
             }
         }
+    }
+
+    /// What is there, if it is not everything.
+    fn forgotten(&self) -> Option<String> {
+        let kept = self.follower.kept();
+        let lowest = Some(kept.lowest).filter(|lowest| *lowest > Height::GENESIS)?;
+        let (first, bytes) = (lowest.next().get(), megabytes(kept.bytes));
+        let file = self.home.state_bytes().map_or_else(String::new, |bytes| {
+            format!("; with the state and free pages the file has {}", megabytes(bytes))
+        });
+        Some(format!("blocks from {first} on are kept, {bytes}{file}"))
     }
 
     fn now(&self) -> Instant {
@@ -228,6 +242,12 @@ impl<X: NamedExecutor> Node<X> {
         let is_cut_off = self.mode != Mode::Snapshot && !summaries().any(has_next);
         let mode = if follower.is_restoring() { "fetching a state" } else { self.mode.as_str() };
         let height = follower.committed().height.get();
-        report.show(&Standing { height, tip, is_cut_off, mode, peers });
+        let lowest = follower.kept().lowest.get();
+        report.show(&Standing { height, lowest, tip, is_cut_off, mode, peers });
     }
+}
+
+fn megabytes(bytes: u64) -> String {
+    let tenths = bytes.div_ceil(100_000);
+    format!("{}.{} MB", tenths / 10, tenths % 10)
 }

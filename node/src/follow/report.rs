@@ -15,6 +15,8 @@ const SPAN: Duration = Duration::from_secs(5);
 /// How far the node is, for one line of progress.
 pub(super) struct Standing<'a> {
     pub(super) height: u64,
+    /// The height of the lowest state that it has: blocks are there above it.
+    pub(super) lowest: u64,
     /// The highest block that a peer says it has.
     pub(super) tip: Option<u64>,
     /// Whether all peers that are ahead lack the next block.
@@ -80,7 +82,7 @@ impl Report {
     }
 
     fn line(&mut self, now: Instant, standing: &Standing<'_>) -> String {
-        let Standing { height, tip, is_cut_off, mode, peers } = standing;
+        let Standing { height, lowest, tip, is_cut_off, mode, peers } = standing;
         self.past.push_back((now, self.transactions));
         while self.past.len() > 2
             && self.past.get(1).is_some_and(|(at, _)| now.duration_since(*at) >= SPAN)
@@ -103,7 +105,11 @@ impl Report {
         };
         let peers: Vec<String> = peers.iter().map(|(url, score)| peer(url, score)).collect();
         let peers = if peers.is_empty() { "no peers".to_owned() } else { peers.join(", ") };
-        format!("height {height}, {behind}, {rate} txs/s, {mode}; {peers}")
+        let kept = match lowest {
+            0 => String::new(),
+            lowest => format!(", blocks from {}", lowest.saturating_add(1)),
+        };
+        format!("height {height}{kept}, {behind}, {rate} txs/s, {mode}; {peers}")
     }
 }
 
@@ -135,7 +141,8 @@ mod tests {
             report.count(transactions);
             let peers = vec![(&url, &score)];
             let is_cut_off = height == 0;
-            let standing = Standing { height, tip, is_cut_off, mode: "deltas", peers };
+            let lowest = height.saturating_sub(340);
+            let standing = Standing { height, lowest, tip, is_cut_off, mode: "deltas", peers };
             report.line(start + Duration::from_secs(seconds), &standing)
         };
         assert_eq!(
@@ -149,6 +156,8 @@ mod tests {
         );
         // What was long ago does not count.
         line(20, 0, 340, None);
-        assert!(line(21, 0, 341, None).contains(", 0 txs/s"));
+        let said = line(21, 0, 341, None);
+        assert!(said.contains(", 0 txs/s"), "{said}");
+        assert!(said.starts_with("height 341, blocks from 2, "), "{said}");
     }
 }

@@ -61,6 +61,21 @@ impl Follow {
     pub(crate) fn start(urls: &str, home: &Path, more: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prefinal"));
         command.args(["follow", urls, "--home"]).arg(home).args(more);
+        Self::spawn(command)
+    }
+
+    /// With a limit of the length of each file, as a disk that is full at this length.
+    #[cfg(target_os = "linux")]
+    fn confined(bytes: u64, url: &str, home: &Path) -> Self {
+        let mut command = Command::new("sh");
+        let blocks = bytes.div_ceil(512).to_string();
+        let script = "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"";
+        command.args(["-c", script, &blocks, env!("CARGO_BIN_EXE_prefinal")]);
+        command.args(["follow", url, "--home"]).arg(home);
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
         Self { process, lines, said: Vec::new() }
@@ -126,6 +141,11 @@ fn height(line: &str) -> Option<u64> {
     line.strip_prefix("height ")?.split_once(',')?.0.parse().ok()
 }
 
+/// `http://127.0.0.1:8788/ serves what it has, …`
+fn served(line: &str) -> Option<SocketAddr> {
+    line.strip_prefix("http://")?.split_once("/ serves what it has")?.0.parse().ok()
+}
+
 /// `transfers: kept in …, from height 7 on`
 fn resumed(line: &str) -> Option<u64> {
     line.split_once(", from height ")?.1.strip_suffix(" on")?.parse().ok()
@@ -134,7 +154,7 @@ fn resumed(line: &str) -> Option<u64> {
 /// One committee for all of it, for its key takes longest.
 #[test]
 fn nodes_follow_a_devnet_whatever_peers_say_and_whenever_they_die() {
-    let devnet = Devnet::start(&["--execute", "transfers", "--load", "20"]);
+    let devnet = Devnet::start(&["--execute", "transfers", "--load", "40"]);
     let address = devnet.address;
     let folder = tempfile::tempdir().unwrap();
     let home = |name: &str| folder.path().join(name);
@@ -159,6 +179,9 @@ fn nodes_follow_a_devnet_whatever_peers_say_and_whenever_they_die() {
     a_killed_node_goes_on(address, &home("killed"));
     a_damaged_state_is_refused(&url, &home("killed"));
     states_are_fetched_and_given_on(address, folder.path());
+    #[cfg(target_os = "linux")]
+    a_full_disk_is_said_and_gone_on_from(address, &home("full"));
+    a_node_forgets_and_is_followed(address, folder.path());
 
     // The same committee begins again, and certifies other blocks.
     drop(devnet);
@@ -273,13 +296,17 @@ fn states_are_fetched_and_given_on(address: SocketAddr, folder: &Path) {
     let (url, home) = (format!("http://{address}"), folder.join("snapshot"));
     let serve = ["--mode", "snapshot", "--http", "127.0.0.1:0"];
     let mut node = Follow::start(&url, &home, &serve);
-    let served = node.until(|line| {
-        let (served, _) = line.strip_prefix("http://")?.split_once("/ serves what it has")?;
-        served.parse::<SocketAddr>().ok()
-    });
+    let served = node.until(served);
     node.until(|line| height(line).filter(|height| *height >= 12));
-    // It has no block before that state.
-    assert!(heights(served).is_some_and(|blocks| blocks.first > Height::new(10)));
+    // It has no block before that state, which may be the last one for a moment.
+    let blocks = loop {
+        match heights(served) {
+            Some(blocks) => break blocks,
+            None => assert!(began.elapsed() < PATIENCE),
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    assert!(blocks.first > Height::new(10), "{blocks:?}");
     let url = format!("http://{served}");
     let more = ["--mode", "snapshot", "--to", "12"];
     Follow::start(&url, &folder.join("second"), &more).arrives(address);
@@ -290,6 +317,61 @@ fn states_are_fetched_and_given_on(address: SocketAddr, folder: &Path) {
     assert_eq!(beginning(served), beginning(address));
     let _: Beginning = borsh::from_slice(&beginning(served)).unwrap();
     node.kill();
+}
+
+/// The disk is full when the file has to grow.
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_said_and_gone_on_from(address: SocketAddr, home: &Path) {
+    let url = format!("http://{address}");
+    Follow::start(&url, home, &["--to", "1"]).arrives(address);
+    let full = std::fs::metadata(home.join("state")).unwrap().len();
+    let (code, said) = Follow::confined(full, &url, home).end();
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("there is no room for the store of the state"), "{said}");
+    assert!(said.contains("what was durable stays: run it again when"), "{said}");
+    let durable = said.lines().filter_map(height).next_back().unwrap_or(1);
+    let to = (durable + 2).to_string();
+    let mut node = Follow::start(&url, home, &["--to", &to]);
+    let from = node.until(resumed);
+    assert!(from >= durable, "{from} is below {durable}: {said}");
+    node.arrives(address);
+}
+
+/// A node keeps the last blocks. Those that have no other peer fetch a state.
+fn a_node_forgets_and_is_followed(address: SocketAddr, folder: &Path) {
+    let (url, home) = (format!("http://{address}"), folder.join("forgets"));
+    let (code, said) = Follow::start(&url, &home, &["--keep-blocks", "39"]).end();
+    assert!(code == Some(2) && said.contains("39 is not in 40.."), "{said}");
+    // With other limits it goes on: all blocks at first, then 40, then few bytes.
+    let (_, said) = Follow::start(&url, &home, &["--to", "41"]).arrives(address);
+    assert!(!said.contains("are kept"), "{said}");
+    let keep = ["--keep-blocks", "40", "--http", "127.0.0.1:0"];
+    let mut node = Follow::start(&url, &home, &keep);
+    let served = node.until(served);
+    let first = node
+        .until(|line| line.split_once(", blocks from ")?.1.split_once(',')?.0.parse::<u64>().ok());
+    let blocks = heights(served).unwrap();
+    assert!(blocks.first >= Height::new(first) && first > 8, "{first}: {blocks:?}");
+    let count = blocks.last.get() + 1 - blocks.first.get();
+    assert!((32..=41).contains(&count), "{blocks:?}");
+
+    let peer = format!("http://{served}");
+    let mut alone = Follow::start(&peer, &folder.join("alone-with-it"), &["--mode", "deltas"]);
+    alone.until(|line| {
+        line.contains("no peer has block 1 (take --mode snapshot, or other peers)").then_some(())
+    });
+    alone.kill();
+    let to = (blocks.last.get() + 1).to_string();
+    let more = ["--mode", "snapshot", "--to", &to];
+    Follow::start(&peer, &folder.join("by-snapshot"), &more).arrives(address);
+    node.kill();
+
+    let more = ["--keep-mb", "1", "--to", &(blocks.last.get() + 8).to_string()];
+    let (_, said) = Follow::start(&url, &home, &more).arrives(address);
+    let kept = said.lines().find_map(|line| {
+        line.strip_prefix("blocks from ")?.split_once(" on are kept, ")?.0.parse::<u64>().ok()
+    });
+    assert!(kept > Some(blocks.first.get()), "{said}");
 }
 
 /// A peer that gives on what the devnet answers, with another bit for some paths; summaries are not altered.

@@ -29,6 +29,14 @@ where
         self.pruned
     }
 
+    /// Bytes of what the committed blocks above [`lowest`](Self::lowest) have added: transactions, results,
+    /// certificates that came with the block, and nodes of the tree. The state at the lowest height comes on top, and
+    /// what the file's pages cost. Blocks that were written before sizes were kept count as nothing.
+    #[must_use]
+    pub const fn block_bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// The committed block at this height, above [`lowest`](Self::lowest).
     ///
     /// # Errors

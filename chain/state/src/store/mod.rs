@@ -9,6 +9,7 @@
 //! | `results`      | height, fork       | what became of each                                            |
 //! | `nodes`        | height, fork, path | a node of the tree; a leaf has its row's value                  |
 //! | `forks`        | height             | the fork that is committed, if it is not fork 0                 |
+//! | `sizes`        | height, fork       | the bytes that the block has added to the other tables          |
 //! | `stale`        | height, fork       | nodes of blocks before that are not in the tree any more        |
 //! | `restore`      | `()`               | the state that is being fetched from elsewhere, if there is one |
 //!
@@ -63,6 +64,8 @@ const STALE: TableDefinition<'_, Place, Bytes> = TableDefinition::new("stale");
 /// Nodes outlive the states of their heights, so this is never pruned.
 const FORKS: TableDefinition<'_, u64, Fork> = TableDefinition::new("forks");
 const NODES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("nodes");
+/// Missing in files of before: what is not in it counts as nothing.
+const SIZES: TableDefinition<'_, Place, u64> = TableDefinition::new("sizes");
 
 /// A transaction as the store keeps it. None begins with 0xfe or 0xff, as [`SystemTransaction`](crate::SystemTransaction)s do.
 pub trait StoredTransaction: Transaction {
@@ -96,6 +99,8 @@ enum Mark {
 struct Written {
     fork: Fork,
     layer: Arc<Layer>,
+    /// What it has added to the file.
+    bytes: u64,
 }
 
 impl Written {
@@ -109,6 +114,8 @@ pub struct StateStore<X, C> {
     shared: Arc<Shared>,
     written: BTreeMap<BlockId, Written>,
     pruned: Height,
+    /// What the committed blocks above `pruned` have added to the file.
+    bytes: u64,
     restoring: Option<restore::Restoration>,
     kinds: PhantomData<fn() -> (X, C)>,
 }

@@ -153,15 +153,20 @@ where
             root: row.root,
             forks,
         };
+        let sizes = rows::sizes(&database).map_err(rows::reading)?;
         let mut written = BTreeMap::new();
         for (place, block) in marks.optimistic {
             let layer = Arc::new(rows::layer(&database, place)?);
-            written.insert(block, Written { fork: place.1, layer });
+            let bytes = sizes.get(&place).copied().unwrap_or(0);
+            written.insert(block, Written { fork: place.1, layer, bytes });
         }
         let pruned = marks.committed.first_key_value().map_or(*last.0, |(height, _)| *height);
+        let above =
+            marks.committed.range(pruned.next()..).filter_map(|(_, place)| sizes.get(place));
+        let bytes = above.fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
         let restoring = restore::read(&database)?;
         let shared = Arc::new(Shared::new(database, tip));
-        Ok(Self { shared, written, pruned, restoring, kinds: PhantomData })
+        Ok(Self { shared, written, pruned, bytes, restoring, kinds: PhantomData })
     }
 
     /// What is written, for the pipeline to go on from. Blocks that are not committed and whose parents are not

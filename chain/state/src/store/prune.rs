@@ -7,7 +7,9 @@ use redb::{ReadableTable, WriteTransaction};
 
 use super::shared::Tip;
 use super::write::commit;
-use super::{BLOCKS, MARKS, NODES, RESULTS, STALE, StateExecutor, StateStore, TRANSACTIONS, rows};
+use super::{
+    BLOCKS, MARKS, NODES, RESULTS, SIZES, STALE, StateExecutor, StateStore, TRANSACTIONS, rows,
+};
 use crate::error::StateError;
 use crate::node::NodeId;
 
@@ -29,12 +31,18 @@ where
             return Ok(self.pruned);
         }
         let write = self.begin()?;
+        let mut gone = 0_u64;
         for below in self.pruned.get()..to.get() {
-            let stale = stale(&write, &tip, Height::new(below).next())?;
-            forget(&write, &tip, Height::new(below), &stale).map_err(rows::writing)?;
+            let (below, next) = (Height::new(below), Height::new(below).next());
+            let stale = stale(&write, &tip, next)?;
+            forget(&write, &tip, below, &stale).map_err(rows::writing)?;
+            // The block at the lowest height is not exported, so it does not count.
+            let size = rows::size(&write, (next.get(), tip.fork(next))).map_err(rows::writing)?;
+            gone = gone.saturating_add(size);
         }
         commit(write)?;
         self.pruned = to;
+        self.bytes = self.bytes.saturating_sub(gone);
         Ok(to)
     }
 }
@@ -64,5 +72,6 @@ fn forget(
     for table in [MARKS, BLOCKS, TRANSACTIONS, RESULTS, STALE] {
         write.open_table(table)?.remove(place)?;
     }
+    write.open_table(SIZES)?.remove(place)?;
     Ok(())
 }

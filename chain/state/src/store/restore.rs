@@ -20,7 +20,7 @@ use redb::{ReadOnlyTable, ReadableDatabase, WriteTransaction};
 use super::shared::Tip;
 use super::write::commit;
 use super::{
-    BLOCKS, Bytes, FORKS, MARKS, Mark, NODES, RESULTS, STALE, StateExecutor, StateStore,
+    BLOCKS, Bytes, FORKS, MARKS, Mark, NODES, RESULTS, SIZES, STALE, StateExecutor, StateStore,
     TRANSACTIONS, rows,
 };
 use crate::coverage::Coverage;
@@ -196,6 +196,7 @@ where
         commit(write)?;
         self.restoring = None;
         self.pruned = header.height;
+        self.bytes = 0;
         let committed = Committed { height: header.height, block: header.id, roots };
         self.shared.advance(Tip { committed, root: now.top(), forks: Arc::default() })?;
         Ok(committed)
@@ -277,6 +278,8 @@ fn forget_all(write: &WriteTransaction, height: Height) -> Result<(), redb::Erro
     }
     write.delete_table(FORKS)?;
     write.open_table(FORKS)?;
+    write.delete_table(SIZES)?;
+    write.open_table(SIZES)?;
     write.open_table(RESTORE)?.remove(())?;
     let first = prefix(height, 0);
     write.open_table(NODES)?.retain_in(..first.as_slice(), |_, _| false)?;

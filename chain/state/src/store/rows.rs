@@ -6,7 +6,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use prefinal_execution::{Header, Height, Roots};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 
-use super::{BLOCKS, Bytes, FORKS, MARKS, Mark, NODES, Place, RESULTS, STALE, TRANSACTIONS};
+use super::{BLOCKS, Bytes, FORKS, MARKS, Mark, NODES, Place, RESULTS, SIZES, STALE, TRANSACTIONS};
 use crate::error::StateError;
 use crate::node::{Fork, NodeId, TreeNode, path_on_disk, prefix};
 use crate::proof::{StateKey, TransactionResult};
@@ -33,13 +33,13 @@ pub(super) fn decode<T: BorshDeserialize>(bytes: &[u8]) -> Result<T, StateError>
     T::try_from_slice(bytes).map_err(|_| StateError::damaged("a row that cannot be read"))
 }
 
-/// Adds all that a block is made of, without its mark.
+/// Adds all that a block is made of, without its mark. Returns how many bytes that is.
 pub(super) fn put_block(
     write: &WriteTransaction,
     layer: &Layer,
     fork: Fork,
     transactions: &[Vec<u8>],
-) -> Result<(), StateError> {
+) -> Result<u64, StateError> {
     let removed = layer.changes.iter().filter(|(_, row)| row.is_none());
     let row = BlockRow {
         header: layer.header,
@@ -49,17 +49,27 @@ pub(super) fn put_block(
     };
     let height = layer.header.height;
     let place = (height.get(), fork);
-    put(write, BLOCKS, place, &encode(&row)?)?;
-    put(write, TRANSACTIONS, place, &encode(&transactions)?)?;
-    put(write, RESULTS, place, &encode(&layer.results)?)?;
-    put(write, STALE, place, &encode(&layer.stale)?)?;
+    let mut bytes = put(write, BLOCKS, place, &encode(&row)?)?;
+    let lists = [
+        (TRANSACTIONS, encode(&transactions)?),
+        (RESULTS, encode(&layer.results)?),
+        (STALE, encode(&layer.stale)?),
+    ];
+    for (table, list) in lists {
+        bytes = bytes.saturating_add(put(write, table, place, &list)?);
+    }
     let mut nodes = write.open_table(NODES).map_err(|error| writing(error.into()))?;
     for (path, node) in &layer.nodes {
         let key = NodeId { height, path: *path }.on_disk(fork);
-        let bytes = node.to_disk()?;
-        nodes.insert(key.as_slice(), bytes.as_slice()).map_err(|error| writing(error.into()))?;
+        let node = node.to_disk()?;
+        nodes.insert(key.as_slice(), node.as_slice()).map_err(|error| writing(error.into()))?;
+        bytes = bytes.saturating_add(length(&key)).saturating_add(length(&node));
     }
-    Ok(())
+    Ok(bytes)
+}
+
+fn length(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
 }
 
 /// Adds a block of which only the state is there.
@@ -70,21 +80,51 @@ pub(super) fn put_state(
     root: NodeId,
 ) -> Result<(), StateError> {
     let row = BlockRow { header, roots, root, removed: Vec::new() };
-    put(write, BLOCKS, (header.height.get(), 0), &encode(&row)?)
+    put(write, BLOCKS, (header.height.get(), 0), &encode(&row)?).map(|_| ())
 }
 
+/// Returns how many bytes the mark has.
 pub(super) fn put_mark(
     write: &WriteTransaction,
     place: Place,
     mark: &Mark,
-) -> Result<(), StateError> {
-    put(write, MARKS, place, &encode(mark)?)?;
+) -> Result<u64, StateError> {
+    let bytes = put(write, MARKS, place, &encode(mark)?)?;
     let (height, fork) = place;
     if fork != 0 && matches!(mark, Mark::Committed { .. }) {
         let mut forks = write.open_table(FORKS).map_err(|error| writing(error.into()))?;
         forks.insert(height, fork).map_err(|error| writing(error.into()))?;
     }
+    Ok(bytes)
+}
+
+pub(super) fn put_size(
+    write: &WriteTransaction,
+    place: Place,
+    bytes: u64,
+) -> Result<(), redb::Error> {
+    write.open_table(SIZES)?.insert(place, bytes)?;
     Ok(())
+}
+
+/// What a block has added to the file.
+pub(super) fn size(write: &WriteTransaction, place: Place) -> Result<u64, redb::Error> {
+    Ok(write.open_table(SIZES)?.get(place)?.map_or(0, |bytes| bytes.value()))
+}
+
+/// What each block has added to the file.
+pub(super) fn sizes(database: &Database) -> Result<BTreeMap<Place, u64>, redb::Error> {
+    let table = match database.begin_read()?.open_table(SIZES) {
+        Ok(table) => table,
+        Err(redb::TableError::TableDoesNotExist(_)) => return Ok(BTreeMap::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let mut sizes = BTreeMap::new();
+    for entry in table.iter()? {
+        let (place, bytes) = entry?;
+        sizes.insert(place.value(), bytes.value());
+    }
+    Ok(sizes)
 }
 
 fn put(
@@ -92,10 +132,10 @@ fn put(
     table: TableDefinition<'static, Place, Bytes>,
     place: Place,
     bytes: &[u8],
-) -> Result<(), StateError> {
+) -> Result<u64, StateError> {
     let mut table = write.open_table(table).map_err(|error| writing(error.into()))?;
     table.insert(place, bytes).map_err(|error| writing(error.into()))?;
-    Ok(())
+    Ok(length(bytes))
 }
 
 /// Removes all that a block is made of, its mark included.
@@ -103,6 +143,7 @@ pub(super) fn remove_block(write: &WriteTransaction, place: Place) -> Result<(),
     for table in [MARKS, BLOCKS, TRANSACTIONS, RESULTS, STALE] {
         write.open_table(table)?.remove(place)?;
     }
+    write.open_table(SIZES)?.remove(place)?;
     let (first, behind) = node_range(place);
     let mut nodes = write.open_table(NODES)?;
     nodes.retain_in(first.as_slice()..behind.as_slice(), |_, _| false)?;

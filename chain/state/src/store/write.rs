@@ -49,16 +49,19 @@ where
             }
             _ => {}
         }
-        let written = Written { fork: self.free_fork(&header, &tip)?, layer: Arc::clone(&delta.0) };
+        let fork = self.free_fork(&header, &tip)?;
+        let place = (header.height.get(), fork);
         let transactions = system::encoded(block);
         let mark = match certificate {
             Some(certificate) => Mark::Committed { block: header.id, certificate },
             None => Mark::Optimistic(header.id),
         };
         let write = self.begin()?;
-        rows::put_block(&write, &delta.0, written.fork, &transactions)?;
-        rows::put_mark(&write, written.place(), &mark)?;
+        let block = rows::put_block(&write, &delta.0, fork, &transactions)?;
+        let bytes = block.saturating_add(rows::put_mark(&write, place, &mark)?);
+        rows::put_size(&write, place, bytes).map_err(rows::writing)?;
         commit(write)?;
+        let written = Written { fork, layer: Arc::clone(&delta.0), bytes };
         match mark {
             Mark::Optimistic(_) => {
                 self.written.insert(header.id, written);
@@ -142,7 +145,7 @@ where
     }
 
     /// A block is committed: from now on views read it from the file.
-    fn advance(&self, tip: &Tip, block: &Written) -> Result<(), StateError> {
+    fn advance(&mut self, tip: &Tip, block: &Written) -> Result<(), StateError> {
         let Layer { header, roots, root, nodes, .. } = &*block.layer;
         for (path, node) in nodes {
             let at = NodeId { height: header.height, path: *path };
@@ -152,6 +155,7 @@ where
         if block.fork != 0 {
             Arc::make_mut(&mut forks).insert(header.height, block.fork);
         }
+        self.bytes = self.bytes.saturating_add(block.bytes);
         let committed = Committed { height: header.height, block: header.id, roots: *roots };
         self.shared.advance(Tip { committed, root: *root, forks })
     }

@@ -298,6 +298,87 @@ fn pruning_leaves_what_later_states_need_and_nothing_else() {
     assert!((52..110).contains(&nodes), "{nodes} nodes are left");
 }
 
+/// Bytes of all that is in these tables of blocks from this height on.
+fn rows_from(database: &redb::Database, first: u64) -> u64 {
+    let read = database.begin_read().unwrap();
+    let mut bytes = 0;
+    for name in ["marks", "blocks", "transactions", "results", "stale"] {
+        let table = TableDefinition::<(u64, u16), &[u8]>::new(name);
+        for row in read.open_table(table).unwrap().range((first, 0)..).unwrap() {
+            bytes += row.unwrap().1.value().len();
+        }
+    }
+    let nodes = read.open_table(NODES).unwrap();
+    for row in nodes.range(first.to_be_bytes().as_slice()..).unwrap() {
+        let (key, node) = row.unwrap();
+        bytes += key.value().len() + node.value().len();
+    }
+    bytes as u64
+}
+
+/// A follower's block: written with its certificate.
+fn follow(store: &mut TestStore, height: u64) {
+    let parent = store.committed().unwrap().block;
+    let (sender, nonce) = (height % 30, height / 30);
+    let transactions = vec![pay(sender, nonce, height + 100, 1), pay(30, height - 1, sender, 1)];
+    let name = u8::try_from(height % 200 + 1).unwrap();
+    let block = Block::new(header(name, parent, height), transactions);
+    let execution = execute(&EXECUTOR, &store.view().unwrap(), &block);
+    store.write_certified(&block, &execution, &certificate(name)).unwrap();
+}
+
+#[test]
+fn the_bytes_of_blocks_are_those_that_are_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.redb");
+    let mut store = TestStore::create(&path, &genesis(40)).unwrap();
+    assert_eq!(store.block_bytes(), 0);
+    (1..=20).for_each(|height| follow(&mut store, height));
+    let all = store.block_bytes();
+    assert_eq!(store.prune(Height::new(9), 100).unwrap(), Height::new(9));
+    let kept = store.block_bytes();
+    assert!(kept > all / 3 && kept < all * 2 / 3, "{kept} of {all}");
+    // What is written and not committed does not count before it is.
+    let parent = store.committed().unwrap().block;
+    let next = Block::new(header(77, parent, 21), vec![]);
+    let execution = execute(&EXECUTOR, &store.view().unwrap(), &next);
+    store.write_optimistic(&next, &execution).unwrap();
+    drop((store, execution));
+    let mut store = TestStore::open(&path, &genesis(40)).unwrap();
+    assert_eq!(store.block_bytes(), kept);
+    store.certify(&next.header, &certificate(77)).unwrap();
+    let with_next = store.block_bytes();
+    assert!(with_next > kept);
+    drop(store);
+    let store = TestStore::open(&path, &genesis(40)).unwrap();
+    assert_eq!(store.block_bytes(), with_next);
+    drop(store);
+    let database = Builder::new().open(&path).unwrap();
+    assert_eq!(rows_from(&database, 10) - rows_from(&database, 21), kept);
+}
+
+#[test]
+fn a_file_whose_blocks_are_forgotten_stays_as_long_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.redb");
+    let mut store = TestStore::create(&path, &genesis(40)).unwrap();
+    let mut length = |heights: std::ops::Range<u64>| {
+        for height in heights {
+            follow(&mut store, height);
+            store.prune(Height::new(height.saturating_sub(20)), 8).unwrap();
+        }
+        std::fs::metadata(&path).unwrap().len()
+    };
+    let before = length(1..45);
+    let after = length(45..100);
+    assert_eq!(after, before);
+    drop(store);
+    let mut store = TestStore::create(&folder.path().join("whole"), &genesis(40)).unwrap();
+    (1..100).for_each(|height| follow(&mut store, height));
+    let whole = std::fs::metadata(folder.path().join("whole")).unwrap().len();
+    assert!(whole > after, "{whole} bytes with all blocks, {after} with the last ones");
+}
+
 #[test]
 fn certifying_writes_little_whatever_the_block() {
     let disk = Disk::holding(Vec::new());

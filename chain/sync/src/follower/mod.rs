@@ -5,7 +5,7 @@ mod verdicts;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
-use prefinal_execution::{Committed, Executor};
+use prefinal_execution::{Committed, Executor, Height};
 use prefinal_protocol::{Instant, Machine, OutputOf};
 use prefinal_state::proof::StateRoot;
 use prefinal_state::{SnapshotBlock, StateExecutor};
@@ -16,6 +16,7 @@ use crate::config::{Config, Past, Strategy};
 use crate::event::{Effect, Input, Misconduct, Output};
 use crate::fault::{Fault, StopReason};
 use crate::fetch::{Outstanding, Purpose, Requests, Times, Wanted};
+use crate::keep::Kept;
 use crate::names::BlockNames;
 use crate::peers::{PeerId, PeerScore, Peers};
 use crate::persist::{StoreCall, StoreJob};
@@ -31,6 +32,9 @@ pub struct Follower<X: Executor, T: Trust, N> {
     names: N,
     trust: T,
     committed: Committed,
+    kept: Kept,
+    /// Whether the last thing that the store did was to forget.
+    has_pruned: bool,
     peers: Peers,
     requests: Requests,
     stages: ReplayStages<X, T::Certificate>,
@@ -59,7 +63,7 @@ where
     /// Costs nothing; what is missing is asked for when there are peers.
     #[must_use]
     pub fn new(config: Config, trust: T, names: N, past: Past<T::Certificate>) -> Self {
-        let Past { committed, view, restoring, .. } = past;
+        let Past { committed, view, restoring, kept, .. } = past;
         let limits = config.limits;
         let head = Head { height: committed.height, id: committed.block };
         let restore = restoring.map(|now| Restore::new(now.anchor, &now.missing));
@@ -68,6 +72,8 @@ where
             names,
             trust,
             committed,
+            kept,
+            has_pruned: false,
             peers: Peers::new(limits, config.strategy, config.seed),
             requests: Requests::new(limits),
             stages: ReplayStages::new(head, view),
@@ -90,6 +96,12 @@ where
     #[must_use]
     pub const fn committed(&self) -> Committed {
         self.committed
+    }
+
+    /// What of the past is in the store.
+    #[must_use]
+    pub const fn kept(&self) -> Kept {
+        self.kept
     }
 
     /// The trust, as far as endings have led.
@@ -246,6 +258,10 @@ where
         if self.stages.storing.is_some() {
             return;
         }
+        if let Some(below) = self.due() {
+            self.stages.storing = Some(0);
+            return self.store(StoreCall::Prune(below));
+        }
         if let Some(done) = self.stages.take_unstored() {
             self.stages.storing = Some(done.bytes);
             return self.store(StoreCall::Block(Box::new(done)));
@@ -271,6 +287,14 @@ where
             restore.storing = Some(bytes);
             self.store(StoreCall::Range(range));
         }
+    }
+
+    /// Below which height states are to be forgotten now. A block that waits comes between two such steps.
+    fn due(&self) -> Option<Height> {
+        let is_turn = !self.has_pruned || self.stages.unstored() == 0;
+        // A state that is being fetched replaces all that is there.
+        let is_replaced = self.restore.is_some() || self.adopting.is_some();
+        self.config.keep.due(self.kept).filter(|_| is_turn && !is_replaced)
     }
 
     fn store(&mut self, call: StoreCall<X, T::Certificate>) {

@@ -10,7 +10,7 @@ use crate::fault::{Fault, StopReason};
 use crate::fetch::{Checking, Purpose, Wanted};
 use crate::names::BlockNames;
 use crate::peers::PeerId;
-use crate::persist::{StoreCall, StoreVerdict, Stored};
+use crate::persist::{StoreCall, StoreDone, StoreVerdict, Stored};
 use crate::process::{ExecuteVerdict, ProcessFailure};
 use crate::replay::{Chunk, Head, ReplayStages};
 use crate::restore::{Part, Restore};
@@ -251,16 +251,19 @@ where
     }
 
     pub(super) fn stored(&mut self, verdict: StoreVerdict) {
-        let stored = match verdict.result {
-            Ok(stored) => stored,
+        let StoreDone { stored, kept } = match verdict.result {
+            Ok(done) => done,
             Err(why) => return self.stop(StopReason::Failed(why)),
         };
+        self.kept = kept;
+        self.has_pruned = matches!(stored, Stored::Pruned);
         match stored {
             Stored::Block { committed, transactions } => {
                 self.stages.storing = None;
                 self.committed = committed;
                 self.act(Effect::Committed { committed, transactions });
             }
+            Stored::Pruned => self.stages.storing = None,
             Stored::Begun(missing) => {
                 if let Some(restore) = self.restore.take() {
                     self.restore = Some(Restore::new(restore.anchor, &missing));

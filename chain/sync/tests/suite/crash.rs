@@ -1,7 +1,7 @@
 //! A follower that ends after any output goes on where it was.
 use prefinal_disk::Left;
 use prefinal_execution::{Height, Store};
-use prefinal_sync::{Config, Replay};
+use prefinal_sync::{Config, Keep, Replay};
 
 use crate::chain::chain;
 use crate::world::{TestPeer, World, config};
@@ -41,7 +41,11 @@ fn ends_anywhere(config: Config) {
         let truth = chain().store.view_at(Height::new(TO)).unwrap();
         let root = world.store.view().unwrap().state_root();
         assert_eq!(root, truth.state_root());
-        let lowest = if config.snapshot_beyond.is_some() { STATE } else { 0 };
+        let lowest = match (config.snapshot_beyond, config.keep.blocks) {
+            (Some(_), _) => STATE,
+            (None, Some(_)) => Keep::STEP,
+            (None, None) => 0,
+        };
         assert_eq!(world.store.lowest(), Height::new(lowest));
         assert_eq!(world.store.recover().unwrap().optimistic.len(), 0);
     }
@@ -50,6 +54,13 @@ fn ends_anywhere(config: Config) {
 #[test]
 fn while_it_executes() {
     ends_anywhere(config(Replay::Execute));
+}
+
+/// Block 9 is one too many, and the first 8 go before block 10 comes.
+#[test]
+fn while_it_forgets() {
+    let keep = Keep { blocks: Some(8), bytes: None, floor: 0 };
+    ends_anywhere(Config { keep, ..config(Replay::Deltas) });
 }
 
 #[test]

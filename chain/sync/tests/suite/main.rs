@@ -11,6 +11,7 @@
 mod chain;
 mod crash;
 mod hostile;
+mod keep;
 mod limits;
 mod modes;
 mod places;

@@ -1,9 +1,10 @@
 //! Every mode reaches the tip, in the time that its stages take.
 use std::time::Duration;
 
+use prefinal_disk::Left;
 use prefinal_execution::{Height, Store};
 use prefinal_protocol::Instant;
-use prefinal_sync::{Replay, StopReason, Strategy};
+use prefinal_sync::{Config, Keep, Replay, Source, StopReason, StoreSource, Strategy};
 
 use crate::chain::{DRAW, TIP, chain};
 use crate::world::{TestPeer, World, config};
@@ -17,7 +18,7 @@ fn every_mode_reaches_the_tip_and_the_same_state() {
     for replay in [Replay::Execute, Replay::Deltas] {
         for strategy in [Strategy::Pipelined, Strategy::Naive] {
             for snapshot_beyond in [None, Some(10)] {
-                let config = prefinal_sync::Config { strategy, snapshot_beyond, ..config(replay) };
+                let config = Config { strategy, snapshot_beyond, ..config(replay) };
                 let mut world = World::new(config, peers());
                 world.run(TIP, 60);
                 let name = format!("{replay:?} {strategy:?} {snapshot_beyond:?}");
@@ -38,7 +39,7 @@ fn every_mode_reaches_the_tip_and_the_same_state() {
 #[test]
 fn blocks_are_fetched_while_others_are_verified_executed_and_written() {
     let took = |strategy| {
-        let config = prefinal_sync::Config { strategy, ..config(Replay::Execute) };
+        let config = Config { strategy, ..config(Replay::Execute) };
         let mut world = World::new(config, vec![TestPeer::honest(150)]);
         world.run(TIP, 60);
         world.now
@@ -75,8 +76,51 @@ fn a_follower_goes_on_with_a_chain_that_goes_on() {
 }
 
 #[test]
+fn what_is_beyond_the_limits_is_forgotten_and_peers_are_told() {
+    // By blocks; by bytes, of which there are too many from the first one on.
+    for (blocks, bytes) in [(Some(12), None), (None, Some(1))] {
+        let keep = Keep { blocks, bytes, floor: 4 };
+        let mut world = World::new(Config { keep, ..config(Replay::Deltas) }, peers());
+        while world.tip() < TIP {
+            assert!(world.step());
+            let kept = world.follower.kept();
+            assert!(
+                kept.blocks() <= 13 && kept.bytes > 0 || kept.tip == Height::GENESIS,
+                "{kept:?}"
+            );
+        }
+        assert_eq!(world.store.lowest(), Height::new(16));
+        let source = StoreSource {
+            store: &world.store,
+            endings: &world.endings,
+            snapshot_every: 6,
+            hops: 1,
+        };
+        let summary = source.summary().unwrap();
+        assert_eq!(summary.blocks.unwrap().first, Height::new(17));
+        assert_eq!(summary.snapshots, [18, 24].map(Height::new));
+        assert_eq!(source.block(Height::new(16)).unwrap(), None);
+    }
+}
+
+#[test]
+fn another_life_with_a_smaller_limit_forgets_what_is_there() {
+    let mut world = World::new(config(Replay::Execute), peers());
+    world.run(TIP, 60);
+    assert_eq!(world.store.lowest(), Height::GENESIS);
+    world.config.keep = Keep { blocks: Some(10), bytes: None, floor: 2 };
+    world.crash(Left::All);
+    world.peers.iter_mut().for_each(|peer| peer.claim = None);
+    while world.store.lowest() < Height::new(16) {
+        assert!(world.step(), "nothing else goes on");
+    }
+    let truth = chain().store.view_at(Height::new(TIP)).unwrap();
+    assert_eq!(world.store.view().unwrap().state_root(), truth.state_root());
+}
+
+#[test]
 fn a_state_that_nobody_has_any_more_is_given_up_for_another_one() {
-    let config = prefinal_sync::Config { snapshot_beyond: Some(3), ..config(Replay::Deltas) };
+    let config = Config { snapshot_beyond: Some(3), ..config(Replay::Deltas) };
     let mut peer = TestPeer::honest(100);
     peer.tip = 14;
     peer.claim = Some(|mut summary| {
@@ -109,7 +153,7 @@ fn a_state_that_nobody_has_any_more_is_given_up_for_another_one() {
 /// The first blocks do not come, and those behind them do, from a peer that has no others.
 #[test]
 fn the_naive_protocol_asks_again_for_what_others_wait_for() {
-    let config = prefinal_sync::Config { strategy: Strategy::Naive, ..config(Replay::Deltas) };
+    let config = Config { strategy: Strategy::Naive, ..config(Replay::Deltas) };
     let mut whole = TestPeer::honest(100);
     whole.lie = Some(|peer, request, payload| match peer.asked.len() {
         1 => Vec::new(),
@@ -134,7 +178,7 @@ fn the_naive_protocol_asks_again_for_what_others_wait_for() {
 fn a_peer_that_says_it_has_the_state_does_not_hold_it_up() {
     for strategy in [Strategy::Pipelined, Strategy::Naive] {
         let snapshot_beyond = Some(3);
-        let config = prefinal_sync::Config { snapshot_beyond, strategy, ..config(Replay::Deltas) };
+        let config = Config { snapshot_beyond, strategy, ..config(Replay::Deltas) };
         let mut first = TestPeer::honest(40);
         first.claim = Some(|mut summary| {
             summary.snapshots = vec![Height::new(12)];
@@ -165,7 +209,7 @@ fn a_peer_that_says_it_has_the_state_does_not_hold_it_up() {
 
 #[test]
 fn without_a_beacon_it_stops_at_a_block_that_reads_its_value() {
-    let config = prefinal_sync::Config { beacon: None, ..config(Replay::Execute) };
+    let config = Config { beacon: None, ..config(Replay::Execute) };
     let mut world = World::new(config, peers());
     world.run(TIP, 60);
     assert_eq!(world.tip(), DRAW - 1);

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use prefinal_protocol::Instant;
 use prefinal_sim::{Chance, Dice, Loss, Network, Window};
-use prefinal_sync::{Config, FollowerLimits, Replay, Strategy};
+use prefinal_sync::{Config, FollowerLimits, Keep, Replay, Strategy};
 
 use super::super::chain::SampleChain;
 use super::super::source::Part;
@@ -159,6 +159,7 @@ fn config(dice: &mut Dice, chain: &SampleChain) -> Config {
         replay,
         snapshot_beyond: snapshots.then(|| dice.between(2, 12)),
         strategy,
+        keep: Keep::default(),
         limits,
         beacon: beacon.then_some(chain.beacon),
         seed: dice.bytes(),
