@@ -3,7 +3,7 @@
 //! Behind the transactions of each block stands a [note](crate::note) of the engine, so that a chain's store of blocks has
 //! all that the order depends on: **a party that was away goes on behind the blocks of its store** (`adopt`). It has no
 //! batches of the heights that it passes over, and no decisions: peers that lag get these from others, or go the same
-//! way. Under a [`Replica`](crate::Replica) certified checkpoints have all three.
+//! way. Under a [`Replica`](crate::Replica) the past is in certified checkpoints, and blocks have no notes.
 use std::vec::Vec;
 
 use ::prefinal_engine::{
