@@ -137,7 +137,7 @@ mod tests {
         let start = Instant::now();
         let past = VecDeque::from([(start, 0)]);
         let mut report = Report { bar: None, start, transactions: 0, past };
-        let mut line = |seconds, transactions, height, tip| {
+        let mut line = |seconds, transactions, height: u64, tip| {
             report.count(transactions);
             let peers = vec![(&url, &score)];
             let is_cut_off = height == 0;
