@@ -5,7 +5,6 @@ use prefinal_beacon::epochs::{Effect, Epochs, HandoverError, Input, Message, Out
 use prefinal_beacon::{
     self as beacon, Bls, Mode, Path, Paths, Reveal, Slot, Switch, View, Withheld,
 };
-use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig;
 use prefinal_crypto_core::context::{ChainId, Context};
 use prefinal_crypto_core::drand::RoundNumber;
@@ -33,12 +32,12 @@ fn own_epochs(who: Person) -> Vec<usize> {
 }
 
 /// People who exchange bytes; the test decides what is lost and who crashes.
-struct Net {
+pub(crate) struct Net {
     now: u64,
-    people: BTreeMap<Person, Epochs<Bls>>,
+    pub(crate) people: BTreeMap<Person, Epochs<Bls>>,
     /// How many epochs each was told of.
     told: BTreeMap<Person, usize>,
-    logs: BTreeMap<Person, Vec<Record>>,
+    pub(crate) logs: BTreeMap<Person, Vec<Record>>,
     queue: VecDeque<(Person, Person, Vec<u8>)>,
     reveals: BTreeMap<Person, Vec<Reveal<Bls>>>,
     retired: BTreeMap<Person, Vec<usize>>,
@@ -47,7 +46,7 @@ struct Net {
 
 impl Net {
     /// Each starts with the first epoch that it is in.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut net = Self {
             now: 0,
             people: BTreeMap::new(),
@@ -68,7 +67,7 @@ impl Net {
     }
 
     /// Everybody learns of the next epoch.
-    fn hand_over(&mut self, number: usize) {
+    pub(crate) fn hand_over(&mut self, number: usize) {
         for who in PEOPLE {
             let told = self.told.get_mut(&who).unwrap();
             if *told > number {
@@ -101,11 +100,11 @@ impl Net {
         self.all(&Input::Prefinalized { slot, view, value: V });
     }
 
-    fn finalize(&mut self, at: u64) {
+    pub(crate) fn finalize(&mut self, at: u64) {
         self.all(&Input::Finalized { slot: slot(at), value: Some(V) });
     }
 
-    fn deliver(&mut self) {
+    pub(crate) fn deliver(&mut self) {
         while let Some((from, to, bytes)) = self.queue.pop_front() {
             let message: Message<Bls> = borsh::from_slice(&bytes).unwrap();
             let number = usize::try_from(message.epoch.get()).unwrap();
@@ -116,7 +115,7 @@ impl Net {
         }
     }
 
-    fn wait(&mut self) {
+    pub(crate) fn wait(&mut self) {
         self.now += u64::try_from(RETRY.as_millis()).unwrap();
         self.all(&Input::Tick);
         self.deliver();
@@ -170,7 +169,7 @@ impl Net {
     }
 
     /// The person loses everything but its log, of which a crash may have cost the end.
-    fn restart(&mut self, who: Person, keep: usize) {
+    pub(crate) fn restart(&mut self, who: Person, keep: usize) {
         let log = self.logs.entry(who).or_default();
         log.truncate(keep);
         let numbers = own_epochs(who).into_iter().filter(|number| *number < self.told[&who]);
@@ -465,73 +464,6 @@ fn what_does_not_follow_is_refused() {
     assert!(
         matches!(outputs.last(), Some(Output::Do(Effect::Elsewhere { slot: at })) if *at == slot(6))
     );
-}
-
-/// A party that asks late is answered from what was kept, as far as the history goes, with no secret left.
-#[test]
-fn a_retired_epoch_answers_with_what_it_has_ready() {
-    let who = Person(1);
-    let mut net = Net::new();
-    net.hand_over(1);
-    for at in 1..=3 {
-        net.finalize(at);
-        net.deliver();
-    }
-    // After a restart nothing is in memory, so it is made ready when the epoch retires.
-    let keep = net.logs[&who].len();
-    net.restart(who, keep);
-    let epochs = net.people.get_mut(&who).unwrap();
-    assert!(!epochs.beacon(epoch(0)).unwrap().holds_secrets());
-    for at in 1..=3 {
-        let from = party(0, Person(0)).unwrap();
-        let message =
-            Message { epoch: epoch(0), message: beacon::Message::Request { slot: slot(at) } };
-        epochs.handle(ms(0), Input::Received { from, message });
-        let Some(Output::Do(Effect::Of { effect: beacon::Effect::Send { to, message }, .. })) =
-            epochs.poll()
-        else {
-            panic!("slot {at} is not answered");
-        };
-        assert_eq!(to, Recipient::One(from));
-        let me: Party = party(0, who).unwrap();
-        let signer = terms()[0].signer(me).unwrap().slow;
-        let round = prefinal_crypto_core::threshold::Message::round(RoundNumber::new(at).unwrap());
-        let partial = signer.partial(&round).unwrap();
-        let (path, slot) = (Path::Slow, slot(at));
-        let right = beacon::Message::Partial { path, slot, value: None, partial };
-        assert_eq!(message, right);
-    }
-}
-
-/// Peers may lack nobody else's partials of slots that a party has passed over, and all their later values wait.
-#[test]
-fn an_epoch_that_was_passed_over_is_answered_for_until_one_was_lived_through() {
-    let who = Person(1);
-    let mut net = Net::new();
-    net.hand_over(1);
-    let (first, last) = (slot(1), slot(BOUNDARIES[0] - 1));
-    let record = beacon::Record::PassedOver { first, last };
-    net.logs.insert(who, vec![Record { epoch: epoch(0), record }]);
-    net.restart(who, 1);
-    let epochs = net.people.get_mut(&who).unwrap();
-    assert!(epochs.beacon(epoch(0)).unwrap().holds_secrets());
-    assert_eq!(epochs.head(), last.next());
-    let from = party(0, Person(0)).unwrap();
-    let message = Message { epoch: epoch(0), message: beacon::Message::Request { slot: first } };
-    epochs.handle(ms(0), Input::Received { from, message });
-    assert!(matches!(
-        epochs.poll(),
-        Some(Output::Do(Effect::Of { effect: beacon::Effect::Send { .. }, .. }))
-    ));
-    net.hand_over(2);
-    for at in 1..=BOUNDARIES[1] {
-        net.finalize(at);
-        net.deliver();
-    }
-    net.wait();
-    let epochs = &net.people[&who];
-    assert!(epochs.beacon(epoch(0)).is_none());
-    assert!(!epochs.beacon(epoch(1)).unwrap().holds_secrets());
 }
 
 /// A switch for an old slot holds for all later ones, whichever epoch they are of.

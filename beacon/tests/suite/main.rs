@@ -45,6 +45,7 @@ mod ramp;
 mod reports;
 mod requests;
 mod reshared;
+mod retired;
 mod rollback;
 mod schedules;
 mod schemes;
