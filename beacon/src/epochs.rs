@@ -142,8 +142,8 @@ pub enum Effect<S: Function> {
         /// The effect of its beacon.
         effect: event::Effect<S>,
     },
-    /// The last slot of the epoch is revealed, and its secrets are wiped, unless slots of it were passed over. Its records are now useful only to
-    /// answer peers that ask late.
+    /// The last slot of the epoch is revealed, and its secrets are wiped, unless slots of it were passed over. Its
+    /// records are now useful only to answer peers that ask late.
     Retired {
         /// The epoch that is finished.
         epoch: EpochId,

@@ -129,9 +129,7 @@ impl<T: Transaction> Block<T> {
     #[must_use]
     pub fn new(header: Header, transactions: impl Into<Arc<[T]>>) -> Self {
         let transactions = transactions.into();
-        let bytes = transactions.iter().fold(0_u64, |sum, transaction| {
-            sum.saturating_add(u64::try_from(transaction.encoded_len()).unwrap_or(u64::MAX))
-        });
+        let bytes = sum(transactions.iter().map(Transaction::encoded_len));
         let has_tail = transactions.iter().any(|transaction| transaction.part() == Part::Tail);
         Self { header, transactions, system: Arc::default(), bytes, has_tail }
     }
@@ -140,11 +138,9 @@ impl<T: Transaction> Block<T> {
     /// executed. All parties derive the same ones from the order. Their encoding is the executor's matter.
     #[must_use]
     pub fn with_system_transactions(self, encoded: impl IntoIterator<Item = Arc<[u8]>>) -> Self {
-        let before = self.system.len();
-        let system: Arc<[Arc<[u8]>]> = self.system.iter().cloned().chain(encoded).collect();
-        let bytes = system.iter().skip(before).fold(self.bytes, |sum, one| {
-            sum.saturating_add(u64::try_from(one.len()).unwrap_or(u64::MAX))
-        });
+        let more: Vec<_> = encoded.into_iter().collect();
+        let bytes = self.bytes.saturating_add(sum(more.iter().map(|one| one.len())));
+        let system = self.system.iter().cloned().chain(more).collect();
         Self { bytes, system, ..self }
     }
 
@@ -179,6 +175,12 @@ impl<T: Transaction> Block<T> {
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
+}
+
+/// So many bytes are in parts of these lengths together.
+fn sum(lengths: impl Iterator<Item = usize>) -> u64 {
+    let lengths = lengths.map(|length| u64::try_from(length).unwrap_or(u64::MAX));
+    lengths.fold(0, u64::saturating_add)
 }
 
 /// The first eight bytes are enough to tell blocks apart in a log.

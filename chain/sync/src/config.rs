@@ -74,8 +74,8 @@ pub struct FollowerLimits {
 }
 
 impl Config {
-    /// Follows from the first block on, pipelined, keeps everything, with the default limits and without a beacon. The seed is of the
-    /// draws that peers are chosen with.
+    /// Follows from the first block on, pipelined, keeps everything, with the default limits and without a beacon. The
+    /// seed is of the draws that peers are chosen with.
     #[must_use]
     pub fn new(replay: Replay, seed: [u8; 32]) -> Self {
         Self {

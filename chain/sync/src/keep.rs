@@ -36,7 +36,7 @@ pub struct Kept {
 }
 
 impl Default for Keep {
-    /// Everything.
+    /// A policy by which nothing is ever forgotten.
     fn default() -> Self {
         Self { blocks: None, bytes: None, floor: Self::FLOOR }
     }

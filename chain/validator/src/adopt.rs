@@ -9,7 +9,7 @@
 //! |------------------|---------------------------------------------|--------------------------------------------|
 //! | key generations  | these transactions of theirs were ordered   | nothing: dealings are checked, keys opened |
 //! | the engine       | this slot is final, with this value         | blocks that are final and older            |
-//! | the beacon       | the slots up to this one were passed over   | values, which peers and archives have      |
+//! | the beacon       | the slots up to this one were passed over   | values, of which peers keep the last ones  |
 //! | certificates     | the same of the states' certificates        | certificates: the store has them           |
 //! | the application  | the order goes on behind this block         | executing what is stored                   |
 //!
@@ -26,12 +26,12 @@
 //! store has are executed by nobody here again, so nobody here could say any more what their certificates are about.
 //!
 //! **Epochs.** Blocks carry what is not executed, the transactions that make keys and change committees among them, and
-//! the store keeps it: the certificate of a block covers it like what is executed. So a party reads all of them in their order, opens
-//! its shares of each epoch's key and deals on, as any other party did. It must have the blocks of the chain's first slots
-//! in its journal, for nobody executes those. Where an epoch begins is in the state ([`StoredBlocks::first_slot`]). A
-//! committee that never announced itself there ends the way (`execution`, module `committees`). Key generations are
-//! judged again from the first one on, as at any restart. If that takes longer than peers' engines remember, the party is
-//! behind again, and goes on at its next start from what it has.
+//! the store keeps it: the certificate of a block covers it like what is executed. So a party reads all of them in their
+//! order, opens its shares of each epoch's key and deals on, as any other party did. It must have the blocks of the
+//! chain's first slots in its journal, for nobody executes those. Where an epoch begins is in the state
+//! ([`StoredBlocks::first_slot`]). A committee that never announced itself there ends the way (`execution`, module
+//! `committees`). Key generations are judged again from the first one on, as at any restart. If that takes longer than
+//! peers' engines remember, the party is behind again, and goes on at its next start from what it has.
 //!
 //! **What an engine has to be shown**, beside its own records ([`Engine::RECALLS`]), of the epoch's own slots:
 //!

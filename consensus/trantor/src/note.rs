@@ -39,7 +39,7 @@ impl HeightContents {
         Self { slot, batches, transactions }
     }
 
-    /// The height.
+    /// The height at which these stand.
     #[must_use]
     pub const fn slot(&self) -> Slot {
         self.slot

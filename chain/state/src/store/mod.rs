@@ -67,7 +67,8 @@ const NODES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("nodes");
 /// Missing in files of before: what is not in it counts as nothing.
 const SIZES: TableDefinition<'_, Place, u64> = TableDefinition::new("sizes");
 
-/// A transaction as the store keeps it. None begins with 0xfe or 0xff, as [`SystemTransaction`](crate::SystemTransaction)s do.
+/// A transaction as the store keeps it. None begins with 0xfe or 0xff, as
+/// [`SystemTransaction`](crate::SystemTransaction)s do.
 pub trait StoredTransaction: Transaction {
     /// The transaction's bytes, which [`Self::from_bytes`] reads.
     fn to_bytes(&self) -> Vec<u8>;

@@ -44,7 +44,7 @@ pub enum Record {
     Ordered {
         /// The slot of the block.
         slot: Slot,
-        /// The block.
+        /// The block, with all its transactions.
         block: MarkedBlock,
     },
     /// The value of a slot, for a block that reads it.
