@@ -118,7 +118,7 @@ pub type Output<A> = prefinal_protocol::Output<<A as ChainApplication>::Record, 
 /// A machine that works on the blocks of a validator.
 pub trait ChainApplication: Sized + Send + 'static {
     /// The channels beside the one whose keys are made on the chain.
-    type Channels: ExtraChannels<Epochs: Send, Input: Send, Effect: Send>;
+    type Channels: ExtraChannels;
     /// A record that must survive a crash.
     type Record: Clone + Debug + Send + Sync + BorshSerialize + BorshDeserialize + 'static;
     /// Work for a pool of threads.

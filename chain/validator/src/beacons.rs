@@ -36,6 +36,8 @@ pub(crate) struct Origin {
     pub(crate) life: Life,
     pub(crate) fast_attempt: Option<u32>,
     pub(crate) quorum: Quorum,
+    /// Whether this chain uses the channels beside the first.
+    pub(crate) beside: bool,
 }
 
 /// The beacons that have begun, and the inputs for the next one.
@@ -162,7 +164,7 @@ impl<S: KeyedScheme, L: ExtraChannels> Beacons<S, L> {
     ) -> Result<Backlog<S, L>, HaltError> {
         let first = Slot::new(keys.first_slot);
         let origin = *self.first.get_or_insert(first);
-        let Origin { life, fast_attempt, quorum, .. } = self.origin;
+        let Origin { life, fast_attempt, quorum, beside, .. } = self.origin;
         let identity = &self.origin.identity;
         if identity.me.index() >= setup.members.len() {
             let Backlog { abandoned, .. } = std::mem::take(&mut self.backlog);
@@ -188,13 +190,17 @@ impl<S: KeyedScheme, L: ExtraChannels> Beacons<S, L> {
         let basis = Basis { setup, identity, first, life, fast_attempt, quorum };
         if let Some(running) = &mut self.running {
             running.hand_over_again(OneOf::First(config), &own)?;
-            for config in L::next(&basis)? {
+            let configs = if beside { L::next(&basis)? } else { Vec::new() };
+            for config in configs {
                 running.hand_over_again(OneOf::Rest(config), &own)?;
             }
         } else {
             let dealt = Epochs::new([config], &records_of::<(S, L)>(&own, DEALT)?)?;
-            let beside = L::begin(&basis, DEALT.next(), &own)?;
-            self.running = Some(Stack::new((Some(dealt), beside))?);
+            let others = match beside {
+                true => L::begin(&basis, DEALT.next(), &own)?,
+                false => L::Epochs::default(),
+            };
+            self.running = Some(Stack::new((Some(dealt), others))?);
         }
         (self.awaited, self.boundary) = (epoch.next(), None);
         Ok(std::mem::take(&mut self.backlog))

@@ -18,11 +18,7 @@ use crate::participant::{Effect, Input, Job, Participant, Record, Verdict};
 use crate::scheme::KeyedScheme;
 use crate::setup::Identity;
 
-impl<S: KeyedScheme, L: ExtraChannels> DrivenMachine for Participant<S, L>
-where
-    L::Epochs: Send,
-    L::Effect: Send,
-{
+impl<S: KeyedScheme, L: ExtraChannels> DrivenMachine for Participant<S, L> {
     type Message = Envelope<(S, L)>;
     type Job = (Arc<Identity>, Job<S, L>);
     type Verdict = Verdict<S, L>;

@@ -33,7 +33,7 @@ pub struct Basis<'a> {
 }
 
 /// A list of channels that need no key generation.
-pub trait ExtraChannels: Channels {
+pub trait ExtraChannels: Channels<Epochs: Default + Send, Input: Send, Effect: Send> {
     /// The channels of the first epoch. This list begins at `channel`; `records` are the records of all
     /// channels.
     ///

@@ -57,6 +57,7 @@ use prefinal_crypto_core::context::EpochId;
 use prefinal_engine::{Block, PastVotes};
 use prefinal_protocol::{Instant, Machine};
 
+use crate::application::Judged;
 use crate::beacons::{Beacons, Origin};
 use crate::event::{Event, HaltError, StartError};
 use crate::extra::ExtraChannels;
@@ -135,8 +136,8 @@ impl<S: KeyedScheme, L: ExtraChannels> Participant<S, L> {
                 }
             }
         }
-        let Host { quorum, fast_attempt, line } = host;
-        let origin = Origin { identity: Arc::clone(identity), life, fast_attempt, quorum };
+        let Host { quorum, fast_attempt, line, beside } = host;
+        let origin = Origin { identity: Arc::clone(identity), life, fast_attempt, quorum, beside };
         let mut participant = Self {
             identity: Arc::clone(identity),
             signer: identity.signer.public_key(),
@@ -259,6 +260,17 @@ impl<S: KeyedScheme, L: ExtraChannels> Participant<S, L> {
     #[must_use]
     pub fn undecided(&self) -> Slot {
         self.handovers.undecided()
+    }
+
+    /// How far this party has judged what blocks say of the next committee. Tell an application of it behind all
+    /// effects that came before.
+    #[must_use]
+    pub fn judged(&self) -> Judged {
+        match (self.limit(), self.following()) {
+            (None, _) => Judged::ALL,
+            (Some(limit), Some(_)) => Judged { undecided: limit, limit },
+            (Some(limit), None) => Judged { undecided: self.undecided(), limit },
+        }
     }
 
     /// The set-up whose committee decides this slot, the next one or an earlier one of this epoch. `None` as long

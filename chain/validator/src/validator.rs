@@ -94,7 +94,7 @@ impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
             catch_up.follow(Instant::START);
             PastVotes::default()
         };
-        let host = Host { quorum, fast_attempt, line: Line::Renewed };
+        let host = Host { quorum, fast_attempt, line: Line::Renewed, beside: true };
         let mut participant = Participant::new(setup, &identity, life, others, host)?;
         participant.prepared(Instant::START, setup.context.epoch, past);
         Ok(Self {

@@ -5,7 +5,7 @@
 //! never take each other's messages. Spaces and the order of keys in the file do not count.
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 use borsh::BorshSerialize;
@@ -70,8 +70,52 @@ pub struct Genesis {
     /// Time from block to block; zero for as fast as the network is.
     #[serde(with = "text::span")]
     pub block_time: Duration,
+    /// What executes the blocks; without it they are ordered and have values, and leave no states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<GenesisExecution>,
     /// The first committee. A member's place is its [`Party`].
     pub members: Vec<GenesisMember>,
+}
+
+/// An executor by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ExecutorName {
+    /// Payments between accounts
+    Transfers,
+}
+
+impl ExecutorName {
+    /// The name as it stands in the genesis.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Transfers => "transfers",
+        }
+    }
+}
+
+/// What executes the blocks of a chain, and on which state it begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GenesisExecution {
+    /// The executor.
+    pub executor: ExecutorName,
+    /// The accounts that have something at the beginning, each once.
+    #[serde(default)]
+    pub accounts: Vec<GenesisAccount>,
+}
+
+/// An account that has something at the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GenesisAccount {
+    /// The Ed25519 key that signs for it.
+    #[serde(with = "hex::serde")]
+    pub key: [u8; 32],
+    /// What it has. All accounts together have less than 2^64.
+    pub balance: u64,
 }
 
 /// A member of the first committee.
@@ -248,7 +292,13 @@ impl Genesis {
         };
         // A vector takes everything.
         let bytes = borsh::to_vec(&canonical).unwrap_or_default();
-        ChainId::new(Sha256::new().chain_update(CHAIN).chain_update(bytes).finalize().into())
+        // Nothing is left between: the encoding above says where it ends.
+        let execution = self.execution.as_ref().map(|execution| {
+            let GenesisExecution { executor, accounts } = execution;
+            borsh::to_vec(&(executor.as_str(), accounts)).unwrap_or_default()
+        });
+        let hash = Sha256::new().chain_update(CHAIN).chain_update(bytes);
+        ChainId::new(hash.chain_update(execution.unwrap_or_default()).finalize().into())
     }
 
     /// The chain's first set-up. Checks all registrations, which costs seven pairings for each member.
@@ -331,6 +381,7 @@ impl Genesis {
         let expected =
             if is_fast { "a ratio, such as 5/6" } else { "nothing: not this algorithm's" };
         range(self.fast.is_some() == is_fast, "fast", expected, fast)?;
+        self.check_accounts()?;
         self.distinct("name", |member| member.name.to_string())?;
         self.distinct("links address", |member| member.links.to_string())?;
         self.distinct("engine address", |member| member.engine.to_string())?;
@@ -340,6 +391,22 @@ impl Genesis {
             Some(_) => Ok(()),
             None => Err(GenesisError::Total("2^128 or more")),
         }
+    }
+
+    fn check_accounts(&self) -> Result<(), GenesisError> {
+        let accounts = self.execution.iter().flat_map(|execution| &execution.accounts);
+        let (mut keys, mut total) = (BTreeSet::new(), 0_u64);
+        for account in accounts {
+            let (key, expected) = ("execution.accounts", "each account once");
+            if !keys.insert(account.key) {
+                return Err(GenesisError::Range { key, expected, got: hex::encode(account.key) });
+            }
+            let expected = "less than 2^64 in all accounts together";
+            let got = account.balance.to_string();
+            let sum = total.checked_add(account.balance);
+            total = sum.ok_or(GenesisError::Range { key, expected, got })?;
+        }
+        Ok(())
     }
 
     fn distinct(

@@ -85,6 +85,18 @@ impl Folder {
         self.data().join("values.redb")
     }
 
+    /// The states that the blocks have left, if the chain executes them.
+    #[must_use]
+    pub fn states(&self) -> PathBuf {
+        self.data().join("states.redb")
+    }
+
+    /// What this validator has signed of states, and the blocks that it has not executed yet.
+    #[must_use]
+    pub fn execution(&self) -> PathBuf {
+        self.data().join("execution.redb")
+    }
+
     /// Reads the configuration.
     ///
     /// # Errors

@@ -48,7 +48,10 @@ mod stakes;
 pub use crate::config::Config;
 pub use crate::error::HomeError;
 pub use crate::files::FileError;
-pub use crate::genesis::{EngineName, Genesis, GenesisError, GenesisMember};
+pub use crate::genesis::{
+    EngineName, ExecutorName, Genesis, GenesisAccount, GenesisError, GenesisExecution,
+    GenesisMember,
+};
 pub use crate::home::{Folder, Home, Reload};
 pub use crate::identity::{IdentityError, IdentityFile, Passphrase, Seed};
 pub use crate::keys::{Candidate, Fingerprint, PublicKeys, RegistrationHex};

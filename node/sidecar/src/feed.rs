@@ -6,6 +6,7 @@ use prefinal_beacon::{Path, Reveal, Slot};
 use prefinal_crypto_core::context::EpochId;
 use prefinal_driver::StopReason;
 use prefinal_validator::Event;
+use prefinal_validator::extra::ExtraChannels;
 use prefinal_validator::participant::Effect;
 use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::Setup;
@@ -77,7 +78,10 @@ impl Feed {
     ///
     /// # Errors
     /// See [`Self::submit`].
-    pub fn effect<S: KeyedScheme>(&self, effect: &Effect<S>) -> Result<(), FeedError> {
+    pub fn effect<S: KeyedScheme, L: ExtraChannels>(
+        &self,
+        effect: &Effect<S, L>,
+    ) -> Result<(), FeedError> {
         match effect {
             Effect::Prepare { setup, first } => self.prepare(setup, *first),
             Effect::Enter { setup, .. } => self.entered(setup.context.epoch),

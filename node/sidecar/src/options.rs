@@ -5,22 +5,23 @@ use std::sync::Arc;
 
 use prefinal_beacon::stack::Envelope;
 use prefinal_protocol::Slot;
+use prefinal_validator::extra::ExtraChannels;
 use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::Setup;
 
-/// A message between the parties of scheme `S`, in Borsh's encoding on the wire.
-pub type Message<S> = Envelope<(S, ())>;
+/// A message between the parties of scheme `S` with channels `L` beside it, in Borsh's encoding on the wire.
+pub type Message<S, L = ()> = Envelope<(S, L)>;
 
 /// What carries partials that are released with a vote to the other parties.
-pub enum PartialCarrier<S: KeyedScheme> {
+pub enum PartialCarrier<S: KeyedScheme, L: ExtraChannels = ()> {
     /// In the vote: the engine gets them as the answer, and calls `Receive` with those of its peers.
     Vote,
     /// Over this process's own links: the function sends to all other parties. It is called when the record
     /// is durable and before the engine has the answer, on a thread that may wait; it should not.
-    Links(Arc<dyn Fn(Message<S>) + Send + Sync>),
+    Links(Arc<dyn Fn(Message<S, L>) + Send + Sync>),
 }
 
-impl<S: KeyedScheme> Clone for PartialCarrier<S> {
+impl<S: KeyedScheme, L: ExtraChannels> Clone for PartialCarrier<S, L> {
     fn clone(&self) -> Self {
         match self {
             Self::Vote => Self::Vote,
@@ -29,7 +30,7 @@ impl<S: KeyedScheme> Clone for PartialCarrier<S> {
     }
 }
 
-impl<S: KeyedScheme> fmt::Debug for PartialCarrier<S> {
+impl<S: KeyedScheme, L: ExtraChannels> fmt::Debug for PartialCarrier<S, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Vote => "Vote",
@@ -40,9 +41,9 @@ impl<S: KeyedScheme> fmt::Debug for PartialCarrier<S> {
 
 /// The configuration of a sidecar.
 #[derive(Debug)]
-pub struct Options<S: KeyedScheme> {
+pub struct Options<S: KeyedScheme, L: ExtraChannels = ()> {
     /// How partials that are released with a vote reach the others.
-    pub carry: PartialCarrier<S>,
+    pub carry: PartialCarrier<S, L>,
     /// The attempt whose votes release, as the participant's `Host` has it. Only the reasons of refusals are
     /// computed from it here.
     pub fast_attempt: Option<u32>,
@@ -67,7 +68,7 @@ const fn count(number: usize) -> NonZeroUsize {
     }
 }
 
-impl<S: KeyedScheme> Options<S> {
+impl<S: KeyedScheme, L: ExtraChannels> Options<S, L> {
     /// The usual limits: partials leave in votes, the chain begins at slot 1, and blocks are as long as the
     /// set-up says.
     #[must_use]

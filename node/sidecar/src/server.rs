@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use futures_util::stream::unfold;
+use prefinal_validator::extra::ExtraChannels;
 use prefinal_validator::scheme::KeyedScheme;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -51,7 +52,7 @@ impl ServeError {
     }
 }
 
-impl<S: KeyedScheme> Sidecar<S> {
+impl<S: KeyedScheme, L: ExtraChannels> Sidecar<S, L> {
     /// Answers on the socket until `stop` is ready. Then streams end, calls in progress are finished, and
     /// what has not ended in five seconds is left. The driver goes on; it is the caller's.
     ///

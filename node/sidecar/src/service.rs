@@ -7,6 +7,7 @@ use prefinal_beacon::{Beacon, Slot, Value, View};
 use prefinal_crypto_core::access::Party;
 use prefinal_driver::{Driver, MessageError, StopReason};
 use prefinal_engine::Block;
+use prefinal_validator::extra::ExtraChannels;
 use prefinal_validator::participant::Participant;
 use prefinal_validator::scheme::KeyedScheme;
 use prefinal_validator::setup::Setup;
@@ -31,26 +32,26 @@ const REMEMBERED: usize = 1024;
 const WAITING_BLOCKS: usize = 4;
 
 /// The service for one engine, around the driver of one participant. Clones answer for the same participant.
-pub struct Sidecar<S: KeyedScheme> {
-    pub(crate) shared: Arc<Shared<S>>,
+pub struct Sidecar<S: KeyedScheme, L: ExtraChannels = ()> {
+    pub(crate) shared: Arc<Shared<S, L>>,
 }
 
-impl<S: KeyedScheme> Clone for Sidecar<S> {
+impl<S: KeyedScheme, L: ExtraChannels> Clone for Sidecar<S, L> {
     fn clone(&self) -> Self {
         Self { shared: Arc::clone(&self.shared) }
     }
 }
 
-impl<S: KeyedScheme> std::fmt::Debug for Sidecar<S> {
+impl<S: KeyedScheme, L: ExtraChannels> std::fmt::Debug for Sidecar<S, L> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sidecar").finish_non_exhaustive()
     }
 }
 
-pub(crate) struct Shared<S: KeyedScheme> {
-    driver: Driver<Participant<S>>,
+pub(crate) struct Shared<S: KeyedScheme, L: ExtraChannels> {
+    driver: Driver<Participant<S, L>>,
     pub(crate) board: Arc<Board>,
-    pub(crate) options: Options<S>,
+    pub(crate) options: Options<S, L>,
     calls: Arc<Semaphore>,
     messages: Arc<Semaphore>,
     streams: Arc<Semaphore>,
@@ -62,16 +63,16 @@ pub(crate) struct Shared<S: KeyedScheme> {
     status: Mutex<proto::StatusResponse>,
 }
 
-impl<S: KeyedScheme> Sidecar<S> {
+impl<S: KeyedScheme, L: ExtraChannels> Sidecar<S, L> {
     /// A service around a driver, and the feed by which the process passes on what is for the engine. `setup`
     /// is the chain's first. Feed it from the driver's first effect on.
     ///
     /// # Errors
     /// If the driver has stopped.
     pub fn new(
-        driver: Driver<Participant<S>>,
+        driver: Driver<Participant<S, L>>,
         setup: &Setup,
-        options: Options<S>,
+        options: Options<S, L>,
     ) -> Result<(Self, Feed), StopReason> {
         let (head, me) = driver.change(|machine| (machine.head(), machine.identity().me))?;
         let board = Arc::new(Board::new(
@@ -110,7 +111,7 @@ impl<S: KeyedScheme> Sidecar<S> {
     async fn call<T: Send + 'static>(
         &self,
         places: &Arc<Semaphore>,
-        call: impl FnOnce(&Shared<S>) -> Result<T, CallError> + Send + 'static,
+        call: impl FnOnce(&Shared<S, L>) -> Result<T, CallError> + Send + 'static,
     ) -> Result<Response<T>, Status> {
         let place = Arc::clone(places).acquire_owned().await.map_err(|_| CallError::ShutDown)?;
         if let Some(why) = self.shared.board.stopped() {
@@ -133,7 +134,7 @@ impl<S: KeyedScheme> Sidecar<S> {
     }
 }
 
-impl<S: KeyedScheme> Shared<S> {
+impl<S: KeyedScheme, L: ExtraChannels> Shared<S, L> {
     /// The engine and the streams hear of it when the driver has stopped.
     fn stopped(&self, why: StopReason) -> CallError {
         self.board.stop(why.into());
@@ -210,7 +211,7 @@ impl<S: KeyedScheme> Shared<S> {
         let dropped = |code: &str, reason: String, peer_fault| {
             Ok(Some(proto::Dropped { code: code.to_owned(), reason, peer_fault }))
         };
-        let envelope = match Message::<S>::try_from_slice(partial) {
+        let envelope = match Message::<S, L>::try_from_slice(partial) {
             Ok(envelope) => envelope,
             Err(error) => return dropped("malformed-message", error.to_string(), true),
         };
@@ -252,7 +253,7 @@ impl<S: KeyedScheme> Shared<S> {
 }
 
 #[tonic::async_trait]
-impl<S: KeyedScheme> proto::sidecar_server::Sidecar for Sidecar<S> {
+impl<S: KeyedScheme, L: ExtraChannels> proto::sidecar_server::Sidecar for Sidecar<S, L> {
     type ValuesStream = Items<proto::ValuesResponse>;
     type OrderStream = Items<proto::OrderResponse>;
     type CommitteesStream = Items<proto::CommitteesResponse>;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use prefinal_beacon::contract::{self, Claim, Standing};
 use prefinal_beacon::{Beacon, Record, Slot, Value, View, Withheld};
 use prefinal_crypto_core::context::EpochId;
+use prefinal_validator::extra::ExtraChannels;
 use prefinal_validator::participant::Participant;
 use prefinal_validator::scheme::KeyedScheme;
 
@@ -22,8 +23,8 @@ pub(crate) struct Vote {
 }
 
 /// Why nothing leaves with this vote. `declared` is the attempt whose votes release.
-pub(crate) fn reason<S: KeyedScheme>(
-    participant: &Participant<S>,
+pub(crate) fn reason<S: KeyedScheme, L: ExtraChannels>(
+    participant: &Participant<S, L>,
     declared: Option<u32>,
     vote: Vote,
 ) -> proto::Withheld {
@@ -52,7 +53,10 @@ fn withheld(code: &str, reason: String) -> proto::Withheld {
 }
 
 /// The beacon of the epoch that a slot is in, if it runs.
-fn beacon_at<S: KeyedScheme>(participant: &Participant<S>, slot: Slot) -> Option<&Beacon<S>> {
+fn beacon_at<S: KeyedScheme, L: ExtraChannels>(
+    participant: &Participant<S, L>,
+    slot: Slot,
+) -> Option<&Beacon<S>> {
     let mut epoch = participant.awaited().get();
     while let Some(before) = epoch.checked_sub(1) {
         epoch = before;
@@ -84,8 +88,8 @@ fn recorded<S: KeyedScheme>(beacon: &Beacon<S>, vote: Vote) -> (Standing, Claim)
 
 /// The value that a slot is on record with; `Some(None)` if it was skipped, `None` if that is not known any
 /// more.
-pub(crate) fn recorded_value<S: KeyedScheme>(
-    participant: &Participant<S>,
+pub(crate) fn recorded_value<S: KeyedScheme, L: ExtraChannels>(
+    participant: &Participant<S, L>,
     slot: Slot,
 ) -> Option<Option<Value>> {
     let records = beacon_at(participant, slot)?.snapshot();

@@ -34,7 +34,7 @@ const BLOCKS: u64 = 1000;
 const PLACES: usize = 100_000;
 
 /// The hash by which a transaction is known.
-pub(super) type TransactionId = [u8; 32];
+pub type TransactionId = [u8; 32];
 
 /// Why a transaction is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -127,7 +127,7 @@ pub struct Door<X: NamedExecutor> {
     /// How many transactions may wait.
     most: usize,
     /// Whether blocks are executed by now.
-    pub(super) opened: AtomicBool,
+    opened: AtomicBool,
     height: Mutex<Height>,
     pool: Mutex<Pool>,
 }
@@ -155,9 +155,23 @@ impl<X: NamedExecutor> Door<X> {
         })
     }
 
-    pub(super) fn connect(&self, time: Time, links: Vec<UnboundedSender<Vec<u8>>>) {
+    /// Transactions go to these parties from now on.
+    pub fn connect(&self, time: Time, links: Vec<UnboundedSender<Vec<u8>>>) {
         // The first time counts: a devnet starts once.
         drop(self.parties.set(Parties { time, links }));
+    }
+
+    /// Blocks are executed from now on. Whether they were not before.
+    pub fn open(&self) -> bool {
+        !self.opened.swap(true, Ordering::Relaxed)
+    }
+
+    /// The only party behind this door has committed a block with these transactions.
+    pub fn commit(&self, height: Height, ids: &[TransactionId]) {
+        self.place(height, ids);
+        for id in ids {
+            let _submitted = self.settle(id, Party::new(0));
+        }
     }
 
     pub(super) const fn chain(&self) -> ChainId {
@@ -370,7 +384,7 @@ mod tests {
     fn a_full_pool_is_busy_until_something_is_committed() {
         let mut bench = Bench::new(2);
         assert_eq!(bench.submit(0, 0), Err(SubmitError::NotReady));
-        bench.door.opened.store(true, Ordering::Relaxed);
+        bench.door.open();
         let first = bench.submit(0, 0).unwrap();
         assert_eq!(bench.submit(0, 0), Ok(first), "it keeps its place");
         bench.submit(1, 0).unwrap();
@@ -387,7 +401,7 @@ mod tests {
     #[test]
     fn what_nobody_executes_is_forgotten() {
         let bench = Bench::new(1);
-        bench.door.opened.store(true, Ordering::Relaxed);
+        bench.door.open();
         let id = bench.submit(0, 5).unwrap();
         let said = bench.door.transaction(&id).unwrap().unwrap();
         assert_eq!(said, json!({ "id": hex::encode(id), "status": "waiting" }));

@@ -29,14 +29,15 @@ struct Announced {
 }
 
 /// Makes the endings of the epochs, from the store of one party.
-pub(super) struct Announcements {
+pub struct Announcements {
     newest: Arc<Setup>,
     open: Vec<Announced>,
     endings: Endings,
 }
 
 /// What announces the committee of this set-up, for the executors of `prefinal_state`.
-pub(super) fn announce(setup: &Setup, first: Slot) -> Vec<u8> {
+#[must_use]
+pub fn announce(setup: &Setup, first: Slot) -> Vec<u8> {
     let row = EpochRow::new(setup.context.epoch, first, &light::members(setup));
     SystemTransaction::Row { key: row.key(), row: row.to_row().into() }.to_bytes()
 }
@@ -61,12 +62,13 @@ impl Endings {
 
 impl Announcements {
     /// For a chain with this first committee.
-    pub(super) const fn new(first: Arc<Setup>, endings: Endings) -> Self {
+    #[must_use]
+    pub const fn new(first: Arc<Setup>, endings: Endings) -> Self {
         Self { newest: first, open: Vec::new(), endings }
     }
 
     /// The next committee is known.
-    pub(super) fn follow(&mut self, setup: Arc<Setup>, first: Slot) {
+    pub fn follow(&mut self, setup: Arc<Setup>, first: Slot) {
         if setup.context.epoch > self.newest.context.epoch {
             let before = std::mem::replace(&mut self.newest, Arc::clone(&setup));
             self.open.push(Announced { before, setup, first });
@@ -77,7 +79,7 @@ impl Announcements {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub(super) fn settle<X: NamedExecutor>(
+    pub fn settle<X: NamedExecutor>(
         &mut self,
         states: &AttestedStates<X>,
     ) -> Result<(), StateError> {
@@ -110,7 +112,7 @@ fn ending<X: NamedExecutor>(
 }
 
 /// The last committed block in a slot before this one.
-fn last_before<X: NamedExecutor>(
+pub(super) fn last_before<X: NamedExecutor>(
     states: &AttestedStates<X>,
     slot: Slot,
 ) -> Result<Option<Height>, StateError> {

@@ -34,7 +34,6 @@ mod store;
 use std::borrow::Borrow;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
@@ -55,20 +54,20 @@ use prefinal_validator::execution::{
 };
 use prefinal_validator::setup::Setup;
 use prefinal_validator::{ChainApplication, RecordOf};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedSender;
 
 use self::catch_up::CatchUp;
 pub use self::catch_up::Line;
-pub use self::door::{Door, SubmitError};
+pub use self::door::{Door, SubmitError, TransactionId};
 pub use self::endings::Endings;
-use self::endings::{Announcements, announce};
+pub use self::endings::{Announcements, announce};
 pub use self::executor::{Accounts, NamedExecutor};
 use self::flow::Flow;
 pub use self::library::{BeaconKey, Beginning, Library};
-pub use self::proofs::Prover;
-use self::store::carry;
+pub use self::proofs::{Prover, certificate_of};
+pub use self::store::carry;
 pub(crate) use self::store::lock;
 pub use self::store::{Attested, AttestedStates, AttestedStore, SlotValues, states};
 use crate::http::{sync, transactions};
@@ -227,6 +226,17 @@ impl Workload for () {
     fn print_summary(&self) {}
 }
 
+/// What light clients of a chain with this first committee begin with.
+#[must_use]
+pub fn waypoint(setup: &Setup) -> Json {
+    // The first epoch begins with the chain.
+    let waypoint = light::waypoint(setup, Slot::new(0));
+    json!({
+        "waypoint": hex::encode(waypoint.to_wire()),
+        "members": hex::encode(light::members(setup).to_wire()),
+    })
+}
+
 type PartyStore<X> = AttestedStore<X>;
 
 /// A devnet's blocks, executed by `X`.
@@ -328,7 +338,7 @@ impl<X: NamedExecutor> ExecutedChain<X> {
     /// A block that is executed was ordered. What was submitted before could stand in an earlier one, of the
     /// first key generation, which is not.
     fn open_door(&self) {
-        if self.door.opened.swap(true, Ordering::Relaxed) {
+        if !self.door.open() {
             return;
         }
         if let Some(rate) = self.load {
@@ -402,13 +412,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
 
     fn wallets(&self) -> Option<Router> {
         let door: Arc<dyn transactions::Ledger> = Arc::<Door<X>>::clone(&self.door);
-        // The first epoch begins with the chain.
-        let waypoint = light::waypoint(&self.setup, Slot::new(0));
-        let begin = json!({
-            "waypoint": hex::encode(waypoint.to_wire()),
-            "members": hex::encode(light::members(&self.setup).to_wire()),
-        });
-        Some(transactions::routes(door, begin))
+        Some(transactions::routes(door, waypoint(&self.setup)))
     }
 
     fn followers(&self) -> Option<Router> {

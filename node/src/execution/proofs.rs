@@ -3,13 +3,13 @@ use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::certificate::Certificate;
 use prefinal_execution::{Header, Height, Store};
 use prefinal_light::{CertifiedBlock, Claim, LightObject, StakeProof};
-use prefinal_protocol::{ChainId, Value};
+use prefinal_protocol::{ChainId, Slot, Value};
 use prefinal_state::{ProvenRow, StateError, StoredBlock};
 use serde_json::{Value as Json, json};
 
-use super::endings::Endings;
+use super::endings::{Endings, last_before};
 use super::executor::NamedExecutor;
-use super::store::AttestedStates;
+use super::store::{Attested, AttestedStates};
 
 /// Whose claims are proven, and what leads to the committees of later epochs.
 #[derive(Clone, Debug)]
@@ -32,6 +32,21 @@ pub(super) fn certified<X: NamedExecutor>(
         let (epoch, certificate) = (attested.epoch, attested.certificate);
         CertifiedBlock { epoch, slot, value, roots, certificate }
     }))
+}
+
+/// The root of the state that the block of a slot has left, with what certifies it; `None` if no committed block is in
+/// this slot.
+///
+/// # Errors
+/// If the state cannot be read.
+pub fn certificate_of<X: NamedExecutor>(
+    states: &AttestedStates<X>,
+    slot: Slot,
+) -> Result<Option<([u8; 32], Attested)>, StateError> {
+    let Some(height) = last_before(states, slot.next())? else { return Ok(None) };
+    let StoredBlock { header, roots } = states.block(height)?;
+    let attested = states.certificate(height)?.filter(|_| header.slot == slot);
+    Ok(attested.map(|attested| (roots.digest(), attested)))
 }
 
 impl Prover {

@@ -186,6 +186,9 @@ pub fn status(options: &StatusOptions) -> Result<(), Failure> {
         "revealed    {}",
         if revealed.is_empty() { "nothing yet".to_owned() } else { revealed.join(", ") }
     );
+    if let Some(height) = report.states {
+        say!("states      up to height {height}");
+    }
     say!("links       {} of {} up", report.links.0, report.links.1);
     if let Some(why) = &report.stopped {
         say!("stopped     {why}");

@@ -8,7 +8,9 @@ use prefinal_sidecar::Feed;
 use prefinal_validator::Event;
 use prefinal_validator::participant::Effect;
 use prefinal_validator::setup::FIRST;
+use tokio::time::timeout;
 
+use super::execution::{ASK, Beside, Judging};
 use super::links;
 use super::state::Validator;
 use crate::http::{PathWaits, SlotReport};
@@ -17,51 +19,70 @@ use crate::http::{PathWaits, SlotReport};
 /// a crash the participant shows again what was not.
 pub(super) async fn carry_out(
     validator: Arc<Validator>,
-    effects: Receiver<Effect<Bls>>,
+    effects: Receiver<Effect<Bls, Beside>>,
     feed: Option<Feed>,
 ) {
-    while let Ok(effect) = effects.recv().await {
-        if let Some(Err(why)) = feed.as_ref().map(|feed| feed.effect(&effect)) {
-            tracing::error!(%why, "the engine is not told");
+    let mut judging = Judging::default();
+    loop {
+        let effect = match timeout(ASK, effects.recv()).await {
+            Ok(Ok(effect)) => Some(effect),
+            Ok(Err(_)) => return,
+            Err(_) => None,
+        };
+        let carried = effect.is_some();
+        if let Some(effect) = effect
+            && let Err(why) = act(&validator, effect, feed.as_ref())
+        {
+            return validator.end(why);
         }
-        match effect {
-            Effect::Send { to, envelope } => validator.send(to, envelope),
-            Effect::Submit { epoch, transaction } => {
-                let transaction = Arc::from(transaction);
-                let submitted = validator.mempool.submit(validator.me, Arc::clone(&transaction));
-                if let Err(why) = submitted {
-                    tracing::error!(epoch = epoch.get(), %why, "transaction of the key generation left out");
-                }
-                links::spread(&validator.links, &transaction);
-            }
-            Effect::Prepare { setup, first } => {
-                tracing::info!(
-                    epoch = setup.context.epoch.get(),
-                    first = first.get(),
-                    "next committee"
-                );
-                validator.prepare(setup, first);
-            }
-            Effect::Enter { setup, .. } => {
-                tracing::info!(epoch = setup.context.epoch.get(), "epoch begins");
-            }
-            Effect::Lookup { epoch, to, slots } => {
-                for message in validator.archived(epoch, &slots) {
-                    links::send(&validator.links, Recipient::One(to), &message);
-                }
-            }
-            Effect::Tell(event) => {
-                if let Err(why) = tell(&validator, event) {
-                    validator.end(why);
-                    return;
-                }
-            }
-            Effect::Ordered { slot, .. } => validator.open_gate(slot),
-            // The driver's pool runs jobs.
-            Effect::Run(_) => {}
-            Effect::Beside(never) => match never {},
-        }
+        judging.tell(&validator, carried, || effects.len());
     }
+}
+
+/// Carries out one effect.
+///
+/// # Errors
+/// Why the validator cannot go on.
+fn act(
+    validator: &Validator,
+    effect: Effect<Bls, Beside>,
+    feed: Option<&Feed>,
+) -> Result<(), String> {
+    if let Some(Err(why)) = feed.map(|feed| feed.effect(&effect)) {
+        tracing::error!(%why, "the engine is not told");
+    }
+    if let Some(execution) = &validator.execution {
+        execution.take(&effect);
+    }
+    match effect {
+        Effect::Send { to, envelope } => validator.send(to, envelope),
+        Effect::Submit { epoch, transaction } => {
+            if let Err(why) = validator.submit(&transaction) {
+                tracing::error!(epoch = epoch.get(), %why, "transaction of the key generation left out");
+            }
+        }
+        Effect::Prepare { setup, first } => {
+            tracing::info!(
+                epoch = setup.context.epoch.get(),
+                first = first.get(),
+                "next committee"
+            );
+            validator.prepare(setup, first);
+        }
+        Effect::Enter { setup, .. } => {
+            tracing::info!(epoch = setup.context.epoch.get(), "epoch begins");
+        }
+        Effect::Lookup { epoch, to, slots } => {
+            for message in validator.archived(epoch, &slots) {
+                links::send(&validator.links, Recipient::One(to), &message);
+            }
+        }
+        Effect::Tell(event) => tell(validator, event)?,
+        Effect::Ordered { slot, .. } => validator.open_gate(slot),
+        // The driver's pool runs jobs, and the pipeline hears of certificates above.
+        Effect::Run(_) | Effect::Beside(_) => {}
+    }
+    Ok(())
 }
 
 /// Takes note of an event.

@@ -20,7 +20,7 @@ fn owner(genesis: &Genesis, key: &[u8; 32]) -> String {
     format!("{:?}, key {}", genesis.chain(), hex::encode(key))
 }
 
-fn owner_of(home: &Home) -> String {
+pub(super) fn owner_of(home: &Home) -> String {
     owner(home.genesis(), &home.keys().ed25519)
 }
 

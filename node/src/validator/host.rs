@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use prefinal_beacon::{Bls, Slot, Value, View};
+use prefinal_beacon::{Slot, Value, View};
 use prefinal_crypto_core::access::Party;
 use prefinal_driver::{Driver, StopReason};
 use prefinal_malachite::{Block, BlockId, Height, MAX_EXTENSION, Misbehavior, Validators};
 use prefinal_malachite_app::Host;
-use prefinal_validator::participant::Participant;
 use tokio::time::sleep;
 
+use super::execution::Running;
 use super::links::Message;
 use super::state::Validator;
 use crate::output::{Sink, folder};
@@ -49,7 +49,7 @@ impl ChainHost {
     /// Calls the driver where it may wait for the disk. If it has stopped, so does the process.
     async fn call<T: Send + 'static>(
         &self,
-        act: impl FnOnce(&Driver<Participant<Bls>>) -> Result<T, StopReason> + Send + 'static,
+        act: impl FnOnce(&Driver<Running>) -> Result<T, StopReason> + Send + 'static,
     ) -> Option<T> {
         let driver = self.validator.driver.clone();
         let called = tokio::task::spawn_blocking(move || act(&driver)).await;

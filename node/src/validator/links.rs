@@ -2,7 +2,7 @@
 //!
 //! | stream       | what travels on it                                                   | sends first |
 //! |--------------|----------------------------------------------------------------------|-------------|
-//! | beacon       | late partials, early ones that a vote had no room for, missed values | yes         |
+//! | beacon       | late partials, early ones that a vote had no room for, missed values; the same of states | yes |
 //! | transactions | key generation, for the party that proposes next                     | no          |
 //!
 //! The engine has its own network, which this does not touch. What the links promise, and what strangers
@@ -18,10 +18,11 @@ use prefinal_home::config::LinksConfig;
 use prefinal_net::{Inbox, Incoming, LinkError, Links, SendError, StreamId, StreamOptions};
 use prefinal_protocol::Recipient;
 
+use super::execution::Beside;
 use super::state::Validator;
 
 /// The version of what is said on the streams. It changes with every encoding of a message.
-pub(super) const VERSION: u16 = 1;
+pub(super) const VERSION: u16 = 2;
 
 /// The program, as peers see it.
 pub(super) const AGENT: &str = concat!("prefinal ", env!("CARGO_PKG_VERSION"));
@@ -30,7 +31,7 @@ const BEACON: StreamId = StreamId::new(0);
 const TRANSACTIONS: StreamId = StreamId::new(1);
 
 /// A message between the beacons of two validators.
-pub(super) type Message = Envelope<(Bls, ())>;
+pub(super) type Message = Envelope<(Bls, Beside)>;
 
 /// The streams by their numbers. A beacon's frame is one envelope; a transaction is at most a block long.
 pub(super) fn streams(max_block_bytes: usize, config: &LinksConfig) -> Vec<StreamOptions> {

@@ -12,6 +12,7 @@
 //! |------------|-----------------------------------------------------------------------|
 //! | `home`     | where the journal and the values are                                  |
 //! | `host`     | what the chain does with the engine's events                          |
+//! | `execution` | executes blocks and certifies their states, if the chain does         |
 //! | `gate`     | keeps early partials back until their vote has left                   |
 //! | `effects`  | carries out what the participant wants done                           |
 //! | `links`    | beacon messages and transactions between validators                   |
@@ -28,6 +29,7 @@ mod arrivals;
 pub mod commands;
 pub mod committee;
 mod effects;
+mod execution;
 mod gate;
 pub(crate) mod home;
 mod host;
@@ -61,12 +63,13 @@ use prefinal_malachite_app::App;
 use prefinal_net::{LinkKey, Links, PeerKey};
 use prefinal_protocol::Recipient;
 use prefinal_sidecar::{Endpoint, Feed, Listener, PartialCarrier, Sidecar};
-use prefinal_validator::participant::{Effect, Host, Participant};
+use prefinal_validator::participant::{Effect, Host};
 use prefinal_validator::setup::{Identity, Setup};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
+use self::execution::{Beside, Opened, Running, Worker};
 use self::host::ChainHost;
 use self::journal::MeteredJournal;
 use self::members::Members;
@@ -200,11 +203,23 @@ impl Process {
         let me = home::party(home)?;
         let identity = Arc::new(home.identity(me));
         let metrics = Metrics::new();
-        let (driver, effects, archive) = beacon(home, &identity, &metrics)?;
+        let opened = execution::open(home, &home::setup(home))?;
+        let (driver, effects, archive) =
+            beacon(home, &identity, &metrics, opened.as_ref().map(|opened| opened.last))?;
         let members = Members::of(home)?;
         let (links, inbox) = start_links(home, &identity, &members).await?;
-        let validator = Arc::new(assemble(home, me, (driver, links, archive), &members, metrics));
+        let mut validator = assemble(home, me, (driver, links, archive), &members, metrics);
         let mut tasks = JoinSet::new();
+        let rest = opened.map(|Opened { execution, pending, submitted, .. }| {
+            validator.execution = Some(execution);
+            (pending, submitted)
+        });
+        let validator = Arc::new(validator);
+        if let Some((pending, submitted)) = rest {
+            let worker = Worker::new(Arc::clone(&validator), pending);
+            tasks.spawn_blocking(move || worker.run());
+            tasks.spawn(execution::submit(Arc::clone(&validator), submitted));
+        }
         tasks.spawn(links::read(Arc::clone(&validator), inbox));
         let (sidecar, feed) = outside(home.config(), &validator, &mut tasks)?.unzip();
         tasks.spawn(effects::carry_out(Arc::clone(&validator), effects, feed));
@@ -249,19 +264,23 @@ impl Process {
         if let Err(why) = self.validator.driver.shut_down() {
             tracing::warn!(%why, "the driver had stopped");
         }
+        if let Some(execution) = &self.validator.execution {
+            execution.stop();
+        }
         drop(tokio::time::timeout(CLOSING, self.validator.links.close()).await);
         self.tasks.shutdown().await;
         drop(std::fs::remove_file(&self.socket));
     }
 }
 
-type Participating = (Driver<Participant<Bls>>, Receiver<Effect<Bls>>, Archive);
+type Participating = (Driver<Running>, Receiver<Effect<Bls, Beside>>, Archive);
 
 /// The participant behind its driver and its journal, and the values that it has revealed.
 fn beacon(
     home: &Home,
     identity: &Arc<Identity>,
     metrics: &Metrics,
+    executed: Option<Slot>,
 ) -> Result<Participating, Failure> {
     let mut journal = home::open_journal(home)?;
     let records = journal.replay().map_err(|error| home::journal_failure(home, &error))?;
@@ -276,14 +295,17 @@ fn beacon(
     };
     drop(records);
     let archive = home::open_values(home)?;
+    let kept = archive.newest().unwrap_or(Slot::new(0));
     let options = prefinal_driver::Options {
-        read: Some(archive.newest().unwrap_or(Slot::new(0))),
+        // What the store has not committed needs its value and its certificate again.
+        read: Some(executed.map_or(kept, |last| last.min(kept))),
         ..prefinal_driver::Options::default()
     };
     // More than two thirds of the stake decide, and precommits of round 0 release.
     let host = Host::new(Quorum::BYZANTINE, Some(0));
+    let host = if executed.is_some() { host } else { host.without_beside() };
     let setup = home::setup(home);
-    let build = |records| Participant::<Bls>::new(&setup, identity, life, records, host);
+    let build = |records| Running::new(&setup, identity, life, records, host);
     let journal = MeteredJournal { journal, metrics: metrics.journal.clone() };
     let pool = tokio::runtime::Handle::current();
     let pool = move |task: Task| drop(pool.spawn_blocking(task));
@@ -317,7 +339,7 @@ async fn start_links(
 fn assemble(
     home: &Home,
     me: Party,
-    (driver, links, archive): (Driver<Participant<Bls>>, Links, Archive),
+    (driver, links, archive): (Driver<Running>, Links, Archive),
     members: &Members,
     metrics: Metrics,
 ) -> Validator {
@@ -327,6 +349,7 @@ fn assemble(
     board.describe(&setup.keygen);
     Validator {
         driver,
+        execution: None,
         links,
         gate: gate::Gate::default(),
         arrivals: arrivals::Arrivals::default(),
@@ -365,7 +388,14 @@ async fn http(config: &Config, validator: &Arc<Validator>) -> Result<Option<Serv
         false => axum::Router::new(),
     };
     let board = Arc::clone(&validator.board);
-    let server = Server::open_beside(address, routes, board, &limits).await?;
+    let server = match &validator.execution {
+        None => Server::open_beside(address, routes, board, &limits).await?,
+        // Wallets and nodes that follow send bodies.
+        Some(execution) => {
+            let routes = routes.merge(execution.routes(&validator.setup));
+            Server::open_with(address, None, routes, board, &limits).await?
+        }
+    };
     let address = server.address().map_err(Failure::bad_input)?;
     tracing::info!(%address, "serves values over HTTP");
     Ok(Some(server))

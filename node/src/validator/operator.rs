@@ -62,6 +62,8 @@ pub(crate) struct StatusReport {
     pub(crate) revealed: Vec<(String, u64)>,
     /// Links that are up, of how many.
     pub(crate) links: (usize, usize),
+    /// The last height whose state is certified and durable here, if this validator executes.
+    pub(crate) states: Option<u64>,
     /// Why it does nothing any more, if so.
     pub(crate) stopped: Option<String>,
 }

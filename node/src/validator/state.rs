@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use prefinal_beacon::stack::OneOf;
-use prefinal_beacon::{Bls, Message as BeaconMessage, Path, Slot, Switch};
+use prefinal_beacon::{Message as BeaconMessage, Path, Slot, Switch};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::{PublicKey, Signature};
 use prefinal_crypto_core::context::EpochId;
@@ -16,13 +16,14 @@ use prefinal_protocol::Recipient;
 use prefinal_pvss_dkg::SharePath;
 use prefinal_registry::NamedEngine;
 use prefinal_validator::change::{Application, Consent, Draft};
-use prefinal_validator::participant::{Input, Participant};
+use prefinal_validator::participant::Input;
 use prefinal_validator::setup::Setup;
 use prefinal_weighted_rounding::Stake;
 use tokio::sync::{Notify, watch};
 
 use super::arrivals::Arrivals;
 use super::committee::{ChangeRequest, DraftRequest, MemberReport};
+use super::execution::{Execution, Running};
 use super::gate::Gate;
 use super::links::{self, Message};
 use super::members::Members;
@@ -37,7 +38,9 @@ const REMEMBERED: usize = 1024;
 
 /// One validator's process.
 pub(super) struct Validator {
-    pub(super) driver: Driver<Participant<Bls>>,
+    pub(super) driver: Driver<Running>,
+    /// What executes the blocks, if the chain does.
+    pub(super) execution: Option<Execution>,
     pub(super) links: Links,
     pub(super) gate: Gate,
     pub(super) arrivals: Arrivals,
@@ -117,6 +120,9 @@ impl Validator {
     /// The committee has its key.
     pub(super) fn open(&self, key: &PublicKey, first: Slot) {
         self.board.open(key, first);
+        if let Some(execution) = &self.execution {
+            execution.open(key, first);
+        }
         if self.key.set((*key, first)).is_ok() {
             // Those of earlier lives.
             for (slot, signature) in self.archive.take_past() {
@@ -249,6 +255,7 @@ impl Validator {
             key: self.key.get().map(|(key, first)| (hex::encode(key.to_bytes()), first.get())),
             revealed: revealed.iter().map(|(path, count)| (path.to_string(), *count)).collect(),
             links: (up, links.len()),
+            states: self.execution.as_ref().map(Execution::committed),
             stopped: self.stopped(),
         }
     }
@@ -293,7 +300,7 @@ impl Validator {
 
     /// The set-up of the epoch that this validator is in.
     fn current(&self) -> Result<Arc<Setup>, String> {
-        let next = |participant: &mut Participant<Bls>| participant.setup_of(participant.last());
+        let next = |participant: &mut Running| participant.setup_of(participant.last());
         let setup = self.driver.change(next).map_err(|why| why.to_string())?;
         setup.ok_or_else(|| "the committee is changing: ask again in the next epoch".to_owned())
     }
@@ -336,7 +343,8 @@ impl Validator {
         self.submit(&change.to_transaction()).map_err(|error| error.to_string())
     }
 
-    fn submit(&self, transaction: &[u8]) -> Result<(), MempoolError> {
+    /// Has a transaction ordered.
+    pub(super) fn submit(&self, transaction: &[u8]) -> Result<(), MempoolError> {
         let transaction = Arc::from(transaction);
         self.mempool.submit(self.me, Arc::clone(&transaction))?;
         links::spread(&self.links, &transaction);

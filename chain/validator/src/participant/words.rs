@@ -175,6 +175,7 @@ pub struct Host {
     pub(crate) quorum: Quorum,
     pub(crate) fast_attempt: Option<u32>,
     pub(crate) line: Line,
+    pub(crate) beside: bool,
 }
 
 impl Host {
@@ -183,7 +184,13 @@ impl Host {
     /// engine cannot tell the attempt, or if votes must not release partials.
     #[must_use]
     pub const fn new(quorum: Quorum, fast_attempt: Option<u32>) -> Self {
-        Self { quorum, fast_attempt, line: Line::Continuous }
+        Self { quorum, fast_attempt, line: Line::Continuous, beside: true }
+    }
+
+    /// The same for a chain that does not use the channels beside the first: they are not begun.
+    #[must_use]
+    pub const fn without_beside(self) -> Self {
+        Self { beside: false, ..self }
     }
 }
 

@@ -7,7 +7,7 @@ use prefinal_engine::Engine;
 use prefinal_protocol::{Instant, Machine, Recipient};
 
 use super::Validator;
-use crate::application::{self, ChainApplication, Judged};
+use crate::application::{self, ChainApplication};
 use crate::event::Event;
 use crate::participant;
 use crate::scheme::KeyedScheme;
@@ -17,13 +17,8 @@ use crate::words::{Effect, Job, Record};
 impl<S: KeyedScheme, E: Engine, A: ChainApplication> Validator<S, E, A> {
     /// Tells the application what has become known of committees. Whether that was anything.
     pub(super) fn tell_judged(&mut self, now: Instant) -> bool {
-        let following = self.participant.following();
-        let judged = match (self.participant.limit(), &following) {
-            (None, _) => Judged::ALL,
-            (Some(limit), Some(_)) => Judged { undecided: limit, limit },
-            (Some(limit), None) => Judged { undecided: self.participant.undecided(), limit },
-        };
-        if let Some((setup, first)) = following {
+        let judged = self.participant.judged();
+        if let Some((setup, first)) = self.participant.following() {
             self.tell_follows(now, &setup, first);
         }
         if judged == self.told_judged {

@@ -14,7 +14,9 @@ use prefinal_validator::setup::Algorithm;
 use prefinal_weighted_rounding::Ratio;
 
 use crate::error::HomeError;
-use crate::genesis::{EngineName, Genesis, GenesisMember};
+use crate::genesis::{
+    EngineName, ExecutorName, Genesis, GenesisAccount, GenesisExecution, GenesisMember,
+};
 use crate::names::Name;
 
 /// What the members of a new chain agree on besides their keys.
@@ -32,6 +34,12 @@ pub struct ChainOptions {
     /// How long the engine waits in a round before it gives it up
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
     pub round_timeout: Duration,
+    /// Execute the blocks, certify the states that they leave and serve them to those who follow
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub execute: Option<ExecutorName>,
+    /// An account that has something at the beginning: its Ed25519 key in hex, and how much. More than one may be given
+    #[arg(long, value_name = "KEY=BALANCE", value_parser = account, requires = "execute")]
+    pub account: Vec<GenesisAccount>,
 }
 
 /// The algorithm that reveals values.
@@ -63,6 +71,8 @@ impl ChainOptions {
             let what = "--fast: only --algorithm fast has a ratio".to_owned();
             return Err(HomeError::Options(what));
         }
+        let accounts = self.account.clone();
+        let execution = self.execute.map(|executor| GenesisExecution { executor, accounts });
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Ok(Genesis {
             version: Genesis::VERSION,
@@ -74,6 +84,7 @@ impl ChainOptions {
             fast: is_fast.then(|| self.fast.unwrap_or(Ratio::FIVE_SIXTHS)),
             round_timeout: self.round_timeout,
             block_time: self.pace,
+            execution,
             members,
         })
     }
@@ -92,6 +103,14 @@ impl<T> NamedValue<T> {
         let name = name.parse::<Name>().map_err(|error| error.to_string())?;
         Ok(Self { name, value: value(rest)? })
     }
+}
+
+fn account(text: &str) -> Result<GenesisAccount, String> {
+    let (key, balance) = text.split_once('=').ok_or("expected KEY=BALANCE")?;
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(key, &mut bytes).map_err(|_| "expected a key of 64 hexadecimal digits")?;
+    let balance = balance.parse().map_err(|error| format!("balance {balance}: {error}"))?;
+    Ok(GenesisAccount { key: bytes, balance })
 }
 
 fn stake(text: &str) -> Result<u128, String> {

@@ -1,0 +1,465 @@
+//! Executing a validator's blocks, if the chain's genesis says so.
+//!
+//! ```text
+//!  effects of the driver ──► Feed ──► pipeline behind its own journal ──► contents of states ──► driver
+//!                                       ▲    │                       └──► states, served to those who follow
+//!                                       └────┴─ jobs, on the pool
+//! ```
+//! The pipeline lives on one thread beside the participant, for it needs nothing of it but its effects, in their
+//! order. So a slow disk or executor makes states late, and no vote and no value.
+//!
+//! **After a crash.** The participant repeats all blocks from its journal, and the driver the values and certificates
+//! of slots that the store has not committed yet. What this journal alone has is what the party voted for. Of
+//! blocks that the store has committed nothing is kept here: each start begins behind the last of them. If both files
+//! are removed, all blocks are executed again.
+//!
+//! **What peers missed.** A party that was away gets blocks from the engine and executes them all. It asks for their
+//! certificates as for values; those of committed blocks are answered from the store, however old.
+//!
+//! **Who does not execute.** A validator that joins later: no committee before its own knows it, so it gets no
+//! certificate of states before. It votes and has values, and signs no states; the others must suffice for that.
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant as Clock};
+
+use axum::Router;
+use prefinal_beacon::stack::{Channels, Envelope, OneOf};
+use prefinal_beacon::{Bls, Slot, StateSig, epochs};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::bls::min_sig::PublicKey;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_engine::Quorum;
+use prefinal_execution::{Config, Header, Height, Limits, Role, Store as _, Switches};
+use prefinal_home::{ExecutorName, Home};
+use prefinal_journal::{Journal, JournalError, Journaled, Redb};
+use prefinal_lab::Failure;
+use prefinal_protocol::{Instant, Machine, Recipient};
+use prefinal_state::Genesis;
+use prefinal_state::transfers::{AccountId, Amount, Transfers, genesis_rows};
+use prefinal_validator::ChainApplication;
+use prefinal_validator::adopt::StoredBlocks as _;
+use prefinal_validator::application::{Effect, Input, Judged, Output};
+use prefinal_validator::execution::{
+    BlockCodec, BlockEvent, PastBlocks, PipelineHost, Record, Workers, shown,
+};
+use prefinal_validator::participant::{self, Participant};
+use prefinal_validator::setup::{FIRST, Setup};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::home;
+use super::links;
+use super::state::{Validator, lock};
+use crate::execution::{
+    Announcements, AttestedStore, BeaconKey, Door, Endings, Library, NamedExecutor, Prover,
+    SlotValues, TransactionId, announce, carry, certificate_of, waypoint,
+};
+use crate::http::{sync, transactions};
+use crate::output::named;
+use crate::party::Time;
+
+/// The channel beside the values: certificates of states. Chains that execute nothing do not use it.
+pub(super) type Beside = (StateSig, ());
+
+/// What a validator's process runs.
+pub(super) type Running = Participant<Bls, Beside>;
+
+type Store = AttestedStore<Transfers>;
+type Pipeline = PipelineHost<Store>;
+
+/// A message of the channels beside the values.
+type MessageOf = <Beside as Channels>::Message;
+
+/// How often is asked how far the participant has judged, if nothing happens.
+pub(super) const ASK: Duration = Duration::from_millis(100);
+
+/// What the thread of the pipeline is told.
+enum Note {
+    /// An input of the pipeline.
+    Input(Box<Input<Pipeline>>),
+    /// The process ends.
+    Stop,
+}
+
+/// The pipeline as a machine.
+struct Host(Pipeline);
+
+impl Machine for Host {
+    type Input = Input<Pipeline>;
+    type Record = Record;
+    type Effect = Effect<Pipeline>;
+
+    fn handle(&mut self, now: Instant, input: Self::Input) {
+        self.0.handle(now, input);
+    }
+
+    fn poll(&mut self) -> Option<Output<Pipeline>> {
+        self.0.poll()
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        None
+    }
+}
+
+/// What a process that executes has beside its participant, as its other parts see it.
+pub(super) struct Execution {
+    notes: UnboundedSender<Note>,
+    values: Arc<SlotValues>,
+    door: Arc<Door<Transfers>>,
+    library: Arc<Library<Transfers, Store>>,
+    /// The last committed height.
+    committed: AtomicU64,
+}
+
+/// The pipeline, and what it has for the other parts.
+pub(super) struct Opened {
+    pub(super) execution: Execution,
+    pub(super) pending: Pending,
+    /// What clients submit, for the mempool.
+    pub(super) submitted: UnboundedReceiver<Vec<u8>>,
+    /// The last slot whose state is committed.
+    pub(super) last: Slot,
+}
+
+/// The pipeline before its thread runs.
+pub(super) struct Pending {
+    host: Journaled<Host, Redb>,
+    notes: UnboundedReceiver<Note>,
+    workers: Workers<Store>,
+    announcements: Announcements,
+}
+
+/// Opens what a chain that executes has; `None` if this one does not, or if this validator joins later.
+///
+/// # Errors
+/// If a file is not to be had, is another chain's, or does not fit to the other.
+pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Failure> {
+    let Some(genesis) = genesis(home)? else { return Ok(None) };
+    if home.party().is_none() {
+        tracing::warn!("this validator joins later: it executes nothing and signs no states");
+        return Ok(None);
+    }
+    let values = Arc::<SlotValues>::default();
+    let (file, name) = (home.folder().states(), genesis.block);
+    let mut store =
+        Store::open(&file, &genesis, Arc::clone(&values)).map_err(|error| named(&file, error))?;
+    let failed = |error| named(&file, error);
+    let committed = store.committed().map_err(failed)?.height;
+    let header = Some(committed).filter(|height| *height > Height::GENESIS);
+    let header = header.and_then(|height| store.header(height));
+    let recovered = store.recover().map_err(failed)?;
+    let store = Arc::new(Mutex::new(store));
+    let codec = BlockCodec { decode: Transfers::decoded, announce, carry };
+    let config =
+        Config { role: Role::Validator, switches: Switches::ON, limits: Limits::default() };
+    let file = home.folder().execution();
+    let journal = journal(home, header)?;
+    let host = Journaled::open(journal, |records| {
+        let past = PastBlocks { genesis: name, recovered, records };
+        PipelineHost::new(setup, Quorum::BYZANTINE, config, past, codec).map(Host)
+    });
+    let host = host.map_err(|error| named(&file, error))?;
+    let executor = Arc::new(<Transfers as NamedExecutor>::new(setup.context.chain));
+    let endings = Endings::default();
+    let prover = Prover { chain: setup.context.chain, endings: endings.clone() };
+    let door = Door::new(prover, Arc::clone(&executor), Arc::clone(&store))?;
+    let (own, submitted) = unbounded_channel();
+    let time = Time { started: tokio::time::Instant::now(), before: Duration::ZERO };
+    door.connect(time, vec![own]);
+    let library = Library::of_party(Arc::clone(&store), genesis, endings.clone());
+    let (send, notes) = unbounded_channel();
+    let execution = Execution {
+        notes: send,
+        values,
+        door: Arc::new(door),
+        library: Arc::new(library),
+        committed: AtomicU64::new(committed.get()),
+    };
+    let announcements = Announcements::new(Arc::clone(setup), endings);
+    Ok(Some(Opened {
+        execution,
+        pending: Pending { host, notes, workers: Workers { executor, store }, announcements },
+        submitted,
+        last: header.map_or(Slot::new(0), |header| header.slot),
+    }))
+}
+
+/// Has the transactions ordered that clients submit.
+pub(super) async fn submit(validator: Arc<Validator>, mut submitted: UnboundedReceiver<Vec<u8>>) {
+    while let Some(transaction) = submitted.recv().await {
+        // The door forgets it after a while, and the client submits it again.
+        if let Err(why) = validator.submit(&transaction) {
+            tracing::debug!(%why, "transaction of a client left out");
+        }
+    }
+}
+
+/// The state that the chain begins with, if it executes its blocks.
+fn genesis(home: &Home) -> Result<Option<Genesis>, Failure> {
+    let Some(execution) = &home.genesis().execution else { return Ok(None) };
+    let ExecutorName::Transfers = execution.executor else {
+        let file = home.folder().genesis();
+        return Err(named(&file, "this release does not have its executor"));
+    };
+    let balances = execution.accounts.iter();
+    let balances = balances.map(|one| (AccountId::new(one.key), Amount::new(one.balance)));
+    let rows = genesis_rows(&balances.collect());
+    Ok(Some(Genesis::of(rows.map_err(|error| named(&home.folder().genesis(), error))?)))
+}
+
+/// Opens the journal, or makes it, and leaves out what the store has.
+fn journal(home: &Home, committed: Option<Header>) -> Result<Redb, Failure> {
+    let (file, owner) = (home.folder().execution(), home::owner_of(home));
+    let opened = match file.exists() {
+        true => Redb::open(&file, &owner),
+        false => Redb::create(&file, &owner),
+    };
+    let mut journal = opened.map_err(|error| named(&file, error))?;
+    let shorten = |journal: &mut Redb| -> Result<Option<Height>, JournalError> {
+        let (mut kept, mut behind) = (VecDeque::new(), None);
+        for (index, bytes) in journal.replay()?.into_iter().enumerate() {
+            let record = borsh::from_slice::<Record>(&bytes).map_err(|error| {
+                let (bytes, why) = (bytes.len(), error.to_string());
+                JournalError::Record { index, bytes, why }
+            })?;
+            let is_stored = |slot: &Slot| committed.is_some_and(|header| *slot <= header.slot);
+            match &record {
+                Record::Adopted(header) => behind = behind.max(Some(header.height)),
+                Record::Ordered { slot, .. }
+                | Record::Value { slot, .. }
+                | Record::Certified { slot, .. }
+                    if is_stored(slot) => {}
+                _ => kept.push_back(bytes),
+            }
+        }
+        if let Some(header) = committed {
+            // Writing into memory does not fail.
+            kept.push_front(borsh::to_vec(&Record::Adopted(header)).unwrap_or_default());
+            journal.replace(kept.make_contiguous())?;
+        }
+        Ok(behind)
+    };
+    let behind = shorten(&mut journal).map_err(|error| named(&file, error))?;
+    if behind > committed.map(|header| header.height) {
+        let states = home.folder().states();
+        return Err(named(
+            &states,
+            format_args!(
+                "lacks blocks that were committed here; remove it and {}: then all blocks are executed again",
+                file.display()
+            ),
+        ));
+    }
+    Ok(journal)
+}
+
+impl Execution {
+    /// Tells the pipeline of something.
+    fn tell(&self, input: Input<Pipeline>) {
+        // If its thread has ended, the process ends too.
+        drop(self.notes.send(Note::Input(Box::new(input))));
+    }
+
+    /// Tells the pipeline of an effect of the participant, in their order.
+    pub(super) fn take(&self, effect: &participant::Effect<Bls, Beside>) {
+        use prefinal_validator::Event;
+        match effect {
+            participant::Effect::Prepare { setup, first } if setup.context.epoch > FIRST => {
+                self.tell(Input::Follows { setup: Arc::clone(setup), first: *first });
+            }
+            participant::Effect::Ordered { slot, block: Some(block) } => {
+                self.tell(Input::Ordered { slot: *slot, block: block.clone() });
+            }
+            participant::Effect::Beside(effect) => self.tell(Input::Beside(effect.clone())),
+            participant::Effect::Tell(Event::Ready { epoch, first_slot, .. }) => {
+                self.tell(Input::Began { epoch: *epoch, first: *first_slot });
+            }
+            participant::Effect::Tell(Event::Revealed(reveal)) => {
+                self.values.insert(reveal.slot, reveal.output);
+                self.tell(Input::Value { slot: reveal.slot, value: reveal.randomness() });
+            }
+            _ => {}
+        }
+    }
+
+    /// The committee has its key.
+    pub(super) fn open(&self, key: &PublicKey, first: Slot) {
+        self.library.set_beacon(BeaconKey { key: *key, first });
+    }
+
+    /// The last committed height.
+    pub(super) fn committed(&self) -> u64 {
+        self.committed.load(Ordering::Relaxed)
+    }
+
+    /// What is served to wallets and to nodes that follow.
+    pub(super) fn routes(&self, setup: &Setup) -> Router {
+        let door: Arc<dyn transactions::Ledger> = Arc::<Door<Transfers>>::clone(&self.door);
+        let library: Arc<dyn sync::Librarian> = Arc::<Library<_, _>>::clone(&self.library);
+        transactions::routes(door, waypoint(setup)).merge(sync::routes(library))
+    }
+
+    /// Ends the thread of the pipeline.
+    pub(super) fn stop(&self) {
+        drop(self.notes.send(Note::Stop));
+    }
+}
+
+/// Tells the pipeline how far the participant has judged what blocks say of committees, behind all effects that came
+/// before.
+#[derive(Default)]
+pub(super) struct Judging {
+    told: Option<Judged>,
+    /// What is to be told next, and how many effects come before.
+    next: Option<(usize, Judged)>,
+}
+
+impl Judging {
+    /// Asks the participant and tells the pipeline. `carried` says that an effect was carried out just now, `unread` how
+    /// many are to come.
+    pub(super) fn tell(
+        &mut self,
+        validator: &Validator,
+        carried: bool,
+        unread: impl FnOnce() -> usize,
+    ) {
+        let Some(execution) = &validator.execution else { return };
+        match &mut self.next {
+            Some((before, _)) => *before = before.saturating_sub(usize::from(carried)),
+            None => {
+                // If the driver has stopped, so does the process.
+                let judged = validator.driver.change(|running| running.judged()).ok();
+                let news = judged.filter(|judged| self.told != Some(*judged));
+                self.next = news.map(|judged| (unread(), judged));
+            }
+        }
+        if let Some((_, judged)) = self.next.take_if(|(before, _)| *before == 0) {
+            execution.tell(Input::Judged(judged));
+            self.told = Some(judged);
+        }
+    }
+}
+
+/// The pipeline at work, on its own thread.
+pub(super) struct Worker {
+    validator: Arc<Validator>,
+    host: Journaled<Host, Redb>,
+    notes: UnboundedReceiver<Note>,
+    workers: Workers<Store>,
+    announcements: Announcements,
+    /// The transactions of blocks that are not committed yet.
+    open: BTreeMap<Height, Vec<TransactionId>>,
+    begun: Clock,
+    pool: tokio::runtime::Handle,
+}
+
+impl Worker {
+    pub(super) fn new(validator: Arc<Validator>, pending: Pending) -> Self {
+        let Pending { host, notes, workers, announcements } = pending;
+        let (begun, pool) = (Clock::now(), tokio::runtime::Handle::current());
+        let open = BTreeMap::new();
+        Self { validator, host, notes, workers, announcements, open, begun, pool }
+    }
+
+    /// Works until the process ends, or the pipeline stops.
+    pub(super) fn run(mut self) {
+        while let Some(Note::Input(input)) = self.notes.blocking_recv() {
+            if let Err(why) = self.take(*input) {
+                return self.validator.end(format_args!("states: {why}"));
+            }
+        }
+    }
+
+    fn take(&mut self, input: Input<Pipeline>) -> Result<(), String> {
+        if let Input::Beside(OneOf::First(epochs::Effect::Of { epoch, effect })) = &input
+            && let prefinal_beacon::Effect::Lookup { to, slots } = effect
+        {
+            self.look_up(*epoch, *to, slots);
+        }
+        let now = Instant::at(self.begun.elapsed());
+        self.host.handle(now, input).map_err(|error| error.to_string())?;
+        while let Some(effect) = self.host.poll().map_err(|error| error.to_string())? {
+            self.act(effect)?;
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, effect: Effect<Pipeline>) -> Result<(), String> {
+        match effect {
+            Effect::Beside(input) => {
+                let told = self.validator.driver.tell(participant::Input::Beside(input));
+                told.map_err(|why| why.to_string())?;
+            }
+            Effect::Show { to, epoch, message } => self.show(to, epoch, message),
+            Effect::Run(job) => {
+                let (workers, validator) = (self.workers.clone(), Arc::clone(&self.validator));
+                drop(self.pool.spawn_blocking(move || {
+                    let verdict = Pipeline::run(job, &workers);
+                    if let Some(execution) = &validator.execution {
+                        execution.tell(Input::Checked(verdict));
+                    }
+                }));
+            }
+            Effect::Tell(event) => self.told(event)?,
+        }
+        Ok(())
+    }
+
+    fn show(&self, to: Party, epoch: EpochId, message: MessageOf) {
+        let envelope = Envelope::one(epoch, OneOf::Rest(message));
+        links::send(&self.validator.links, Recipient::One(to), &envelope);
+    }
+
+    /// Shows a peer the certificates that it missed, as far as the store has them.
+    fn look_up(&self, epoch: EpochId, to: Party, slots: &[Slot]) {
+        for slot in slots {
+            let found = certificate_of(lock(&self.workers.store).states(), *slot);
+            // What cannot be read is not shown; the peer asks the next one.
+            let Ok(Some((root, of))) = found else { continue };
+            if of.epoch == epoch {
+                let message = OneOf::First(shown(*slot, root, of.certificate));
+                self.show(to, epoch, message);
+            }
+        }
+    }
+
+    fn told(
+        &mut self,
+        event: BlockEvent<<Transfers as prefinal_execution::Executor>::Transaction>,
+    ) -> Result<(), String> {
+        let Some(execution) = &self.validator.execution else { return Ok(()) };
+        match event {
+            BlockEvent::Ordered(block) => {
+                execution.door.open();
+                let ids = block.transactions().iter().map(Transfers::hash).collect();
+                self.open.insert(block.header.height, ids);
+            }
+            BlockEvent::Committed(committed) => {
+                let height = committed.height;
+                let ids = self.open.remove(&height).unwrap_or_default();
+                execution.committed.store(height.get(), Ordering::Relaxed);
+                execution.door.commit(height, &ids);
+                self.settle()?;
+            }
+            BlockEvent::Follows { setup, first } => {
+                self.announcements.follow(setup, first);
+                self.settle()?;
+            }
+            BlockEvent::Accused { party, fault } => {
+                let name = self.validator.name_of(party);
+                self.validator.metrics.accused(name.clone());
+                tracing::warn!(party = party.get(), name, fault, "accused");
+            }
+            BlockEvent::Refused(refusal) => tracing::warn!(%refusal, "state refused"),
+            BlockEvent::Stopped(stop) => return Err(stop.to_string()),
+            BlockEvent::Executed(_) | BlockEvent::Certified(_) => {}
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), String> {
+        let store = lock(&self.workers.store);
+        self.announcements.settle::<Transfers>(store.states()).map_err(|error| error.to_string())
+    }
+}
