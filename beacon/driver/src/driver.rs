@@ -89,9 +89,9 @@ impl<M: DrivenMachine> Driver<M> {
     ) -> Result<(Self, Receiver<M::Effect>), StartError<E>> {
         let journal: Box<dyn Journal + Send> = Box::new(journal);
         let machine = Journaled::open(journal, |mut records| {
-            let claims = options.read.map(|read| forget_reveals::<M>(&mut records, read));
+            let claims = Claims::forget::<M>(&mut records, &options);
             let machine = build(records).map_err(StartError::Machine)?;
-            claims.map_or(Ok(()), |claims| claims.check(&machine))?;
+            claims.check(&machine)?;
             Ok(machine)
         });
         let mut machine = machine.map_err(|error: OpenError<StartError<E>>| {
@@ -240,38 +240,47 @@ impl<M: DrivenMachine> Driver<M> {
     }
 }
 
-/// What the journal says of each channel: its final slots, and how far it had revealed.
+/// What the journal says of each channel that is read durably: its final slots, and how far it had revealed.
+#[derive(Default)]
 struct Claims {
-    read: Slot,
+    read: BTreeMap<Channel, Slot>,
     finals: BTreeMap<Channel, BTreeSet<Slot>>,
     heads: BTreeMap<Channel, Slot>,
 }
 
-/// Changes the records so that they say: nothing was revealed after the last slot that was read.
-fn forget_reveals<M: DrivenMachine>(records: &mut [M::Record], read: Slot) -> Claims {
-    let mut claims = Claims { read, finals: BTreeMap::new(), heads: BTreeMap::new() };
-    for record in records {
-        match M::beacon_record(record) {
-            Some((channel, Record::Finalized { slot, .. })) => {
-                claims.finals.entry(channel).or_default().insert(*slot);
-            }
-            Some((channel, Record::Revealed { slot })) => {
-                let last = claims.heads.entry(channel).or_insert(*slot);
-                *last = (*last).max(*slot);
-                *slot = (*slot).min(read);
-            }
-            _ => {}
-        }
-    }
-    claims
-}
-
 impl Claims {
+    /// Changes the records so that they say: nothing was revealed after the last slot that was read.
+    fn forget<M: DrivenMachine>(records: &mut [M::Record], options: &Options) -> Self {
+        let read_of = |channel| match channel == Channel::new(0) {
+            true => options.read,
+            false => options.read_beside.or(options.read),
+        };
+        let mut claims = Self::default();
+        for record in records {
+            let Some((channel, record)) = M::beacon_record(record) else { continue };
+            let Some(read) = read_of(channel) else { continue };
+            claims.read.insert(channel, read);
+            match record {
+                Record::Finalized { slot, .. } => {
+                    claims.finals.entry(channel).or_default().insert(*slot);
+                }
+                Record::Revealed { slot } => {
+                    let last = claims.heads.entry(channel).or_insert(*slot);
+                    *last = (*last).max(*slot);
+                    *slot = (*slot).min(read);
+                }
+                _ => {}
+            }
+        }
+        claims
+    }
+
     /// Checks that every slot to be revealed again is in the journal. A missing one would block all after it.
     fn check<M: DrivenMachine, E>(&self, machine: &M) -> Result<(), StartError<E>> {
         for (channel, last) in &self.heads {
             let Some(first) = machine.first(*channel) else { continue };
-            let next = self.read.next().max(first);
+            let Some(read) = self.read.get(channel) else { continue };
+            let next = read.next().max(first);
             let finals = self.finals.get(channel);
             let known = finals.map_or(0, |finals| finals.range(next..=(*last).max(next)).count());
             let wanted = last.next().get().saturating_sub(next.get());

@@ -31,6 +31,8 @@ pub struct Options {
     /// reported again. With `None`, an effect counts as handled when it enters the stream: effects that
     /// were unread at a crash are not shown again.
     pub read: Option<Slot>,
+    /// The same for the channels beside the first, where others read their outputs; `None`: as [`Self::read`].
+    pub read_beside: Option<Slot>,
 }
 
 impl Default for Options {
@@ -45,6 +47,7 @@ impl Default for Options {
             pause: Duration::from_millis(100),
             shorten: NonZeroUsize::new(1024).unwrap_or(NonZeroUsize::MIN),
             read: None,
+            read_beside: None,
         }
     }
 }

@@ -116,7 +116,9 @@ pub fn adopted<E: Engine>(
         return Vec::new();
     }
     let Some(terms) = terms(setup, committed, blocks) else { return Vec::new() };
-    let mut added = passed_over(records, CERTIFICATES, &terms);
+    let own = || records.iter().filter_map(of_participant);
+    let over = |channel| passed_over(own(), channel, &terms).into_iter().map(Record::Participant);
+    let mut added: Vec<_> = over(CERTIFICATES).collect();
     let (placed, read) = (placed(records), read(records, &terms));
     if placed < committed.slot
         && let Some(term) = terms.last().copied()
@@ -126,11 +128,24 @@ pub fn adopted<E: Engine>(
     {
         added.extend(ordered.into_iter().map(Record::Participant));
         added.extend(engine.into_iter().map(|record| Record::Engine(term.epoch, record)));
-        added.extend(passed_over(records, DEALT, &terms));
+        added.extend(over(DEALT));
         // The last one, for it says that all are there.
         added.push(Record::Application(execution::Record::Adopted(committed)));
     }
     added
+}
+
+/// The records of a participant behind `records` by which it is finished with the certificates of states that its store
+/// has, up to `committed`: nobody here executes those blocks again. For participants without an engine of their own, whose
+/// blocks are executed beside them. Make them durable before it starts.
+pub fn certified(
+    setup: &Setup,
+    records: &[participant::Record],
+    committed: Header,
+    blocks: &impl StoredBlocks,
+) -> Vec<participant::Record> {
+    let terms = terms(setup, committed, blocks).unwrap_or_default();
+    passed_over(records.iter(), CERTIFICATES, &terms)
 }
 
 /// The epochs that have slots up to the committed block, from the first one on; `None` if the store does not lead to that
@@ -158,13 +173,13 @@ fn terms(setup: &Setup, committed: Header, blocks: &impl StoredBlocks) -> Option
 }
 
 /// The record of each epoch by which a channel is finished with the slots that the store has.
-fn passed_over<R, A>(
-    records: &[Record<R, A>],
+fn passed_over<'a>(
+    records: impl Iterator<Item = &'a participant::Record> + Clone,
     channel: Channel,
     terms: &[Term],
-) -> Vec<Record<R, A>> {
+) -> Vec<participant::Record> {
     let over = |term: &Term| {
-        let own = records.iter().filter_map(|record| of_beacon(record, channel, term.epoch));
+        let own = records.clone().filter_map(|record| of_beacon(record, channel, term.epoch));
         let handed_over = own.filter_map(|record| match record {
             BeaconRecord::Revealed { slot: last } | BeaconRecord::PassedOver { last, .. } => {
                 Some(*last)
@@ -175,7 +190,7 @@ fn passed_over<R, A>(
         let first = handed_over.map_or(term.first, Slot::next);
         let record = BeaconRecord::PassedOver { first, last: term.last };
         let record = participant::Record::Beacon(channel, term.epoch, record);
-        (handed_over < Some(term.last)).then_some(Record::Participant(record))
+        (handed_over < Some(term.last)).then_some(record)
     };
     terms.iter().filter_map(over).collect()
 }
@@ -296,10 +311,17 @@ fn shown<E: Engine>(
     Some(records).filter(|records| all_read && !records.is_empty())
 }
 
-/// What this record says of a channel's beacon in an epoch, if it is about that.
-fn of_beacon<R, A>(record: &Record<R, A>, of: Channel, during: EpochId) -> Option<&BeaconRecord> {
+const fn of_participant<R, A>(record: &Record<R, A>) -> Option<&participant::Record> {
     match record {
-        Record::Participant(participant::Record::Beacon(channel, epoch, record)) => {
+        Record::Participant(record) => Some(record),
+        Record::Engine(..) | Record::Application(_) => None,
+    }
+}
+
+/// What this record says of a channel's beacon in an epoch, if it is about that.
+fn of_beacon(record: &participant::Record, of: Channel, during: EpochId) -> Option<&BeaconRecord> {
+    match record {
+        participant::Record::Beacon(channel, epoch, record) => {
             ((*channel, *epoch) == (of, during)).then_some(record)
         }
         _ => None,

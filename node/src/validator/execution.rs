@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant as Clock};
 
 use axum::Router;
+use borsh::BorshDeserialize;
 use prefinal_beacon::stack::{Channels, Envelope, OneOf};
 use prefinal_beacon::{Bls, Slot, StateSig, epochs};
 use prefinal_crypto_core::access::Party;
@@ -38,7 +39,7 @@ use prefinal_protocol::{Instant, Machine, Recipient};
 use prefinal_state::Genesis;
 use prefinal_state::transfers::{AccountId, Amount, Transfers, genesis_rows};
 use prefinal_validator::ChainApplication;
-use prefinal_validator::adopt::StoredBlocks as _;
+use prefinal_validator::adopt::{self, StoredBlocks as _};
 use prefinal_validator::application::{Effect, Input, Judged, Output};
 use prefinal_validator::execution::{
     BlockCodec, BlockEvent, PastBlocks, PipelineHost, Record, Workers, shown,
@@ -122,6 +123,34 @@ pub(super) struct Opened {
     pub(super) last: Slot,
 }
 
+impl Opened {
+    /// The records of the participant by which it is finished with the certificates that the store has.
+    ///
+    /// # Errors
+    /// If `records` are not the participant's.
+    pub(super) fn certified(
+        &self,
+        setup: &Setup,
+        records: &[Vec<u8>],
+    ) -> Result<Vec<participant::Record>, JournalError> {
+        let store = lock(&self.pending.workers.store);
+        let committed = store.committed().ok().and_then(|last| store.header(last.height));
+        let committed = committed.filter(|header| header.height > Height::GENESIS);
+        let Some(committed) = committed else { return Ok(Vec::new()) };
+        let records = records.iter().enumerate().map(|(index, bytes)| decoded(index, bytes));
+        let records = records.collect::<Result<Vec<participant::Record>, _>>()?;
+        Ok(adopt::certified(setup, &records, committed, &*store))
+    }
+}
+
+/// A record, decoded.
+fn decoded<R: BorshDeserialize>(index: usize, bytes: &[u8]) -> Result<R, JournalError> {
+    borsh::from_slice(bytes).map_err(|error| {
+        let (bytes, why) = (bytes.len(), error.to_string());
+        JournalError::Record { index, bytes, why }
+    })
+}
+
 /// The pipeline before its thread runs.
 pub(super) struct Pending {
     host: Journaled<Host, Redb>,
@@ -167,6 +196,9 @@ pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Fa
     let (own, submitted) = unbounded_channel();
     let time = Time { started: tokio::time::Instant::now(), before: Duration::ZERO };
     door.connect(time, vec![own]);
+    if header.is_some() {
+        door.open();
+    }
     let library = Library::of_party(Arc::clone(&store), genesis, endings.clone());
     let (send, notes) = unbounded_channel();
     let execution = Execution {
@@ -219,10 +251,7 @@ fn journal(home: &Home, committed: Option<Header>) -> Result<Redb, Failure> {
     let shorten = |journal: &mut Redb| -> Result<Option<Height>, JournalError> {
         let (mut kept, mut behind) = (VecDeque::new(), None);
         for (index, bytes) in journal.replay()?.into_iter().enumerate() {
-            let record = borsh::from_slice::<Record>(&bytes).map_err(|error| {
-                let (bytes, why) = (bytes.len(), error.to_string());
-                JournalError::Record { index, bytes, why }
-            })?;
+            let record = decoded::<Record>(index, &bytes)?;
             let is_stored = |slot: &Slot| committed.is_some_and(|header| *slot <= header.slot);
             match &record {
                 Record::Adopted(header) => behind = behind.max(Some(header.height)),

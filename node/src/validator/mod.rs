@@ -57,13 +57,13 @@ use prefinal_driver::{Driver, Receiver, Task};
 use prefinal_engine::Quorum;
 use prefinal_home::config::{LogFormat, SidecarCarry};
 use prefinal_home::{Config, Home};
-use prefinal_journal::Journal;
+use prefinal_journal::{Journal, JournalError, Redb};
 use prefinal_malachite::SecretKey;
 use prefinal_malachite_app::App;
 use prefinal_net::{LinkKey, Links, PeerKey};
 use prefinal_protocol::Recipient;
 use prefinal_sidecar::{Endpoint, Feed, Listener, PartialCarrier, Sidecar};
-use prefinal_validator::participant::{Effect, Host};
+use prefinal_validator::participant::{self, Effect, Host};
 use prefinal_validator::setup::{Identity, Setup};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
@@ -204,8 +204,7 @@ impl Process {
         let identity = Arc::new(home.identity(me));
         let metrics = Metrics::new();
         let opened = execution::open(home, &home::setup(home))?;
-        let (driver, effects, archive) =
-            beacon(home, &identity, &metrics, opened.as_ref().map(|opened| opened.last))?;
+        let (driver, effects, archive) = beacon(home, &identity, &metrics, opened.as_ref())?;
         let members = Members::of(home)?;
         let (links, inbox) = start_links(home, &identity, &members).await?;
         let mut validator = assemble(home, me, (driver, links, archive), &members, metrics);
@@ -280,7 +279,7 @@ fn beacon(
     home: &Home,
     identity: &Arc<Identity>,
     metrics: &Metrics,
-    executed: Option<Slot>,
+    opened: Option<&Opened>,
 ) -> Result<Participating, Failure> {
     let mut journal = home::open_journal(home)?;
     let records = journal.replay().map_err(|error| home::journal_failure(home, &error))?;
@@ -293,17 +292,24 @@ fn beacon(
         life.iter_mut().zip(drawn.expose()).for_each(|(byte, drawn)| *byte = *drawn);
         Life::later(life)
     };
+    if let Some(opened) = opened {
+        let added = opened.certified(&home::setup(home), &records);
+        added
+            .and_then(|added| append(&mut journal, &added))
+            .map_err(|error| home::journal_failure(home, &error))?;
+    }
     drop(records);
     let archive = home::open_values(home)?;
     let kept = archive.newest().unwrap_or(Slot::new(0));
     let options = prefinal_driver::Options {
-        // What the store has not committed needs its value and its certificate again.
-        read: Some(executed.map_or(kept, |last| last.min(kept))),
+        // Blocks that are not committed may read their values again.
+        read: Some(opened.map_or(kept, |opened| opened.last.min(kept))),
+        read_beside: opened.map(|opened| opened.last),
         ..prefinal_driver::Options::default()
     };
     // More than two thirds of the stake decide, and precommits of round 0 release.
     let host = Host::new(Quorum::BYZANTINE, Some(0));
-    let host = if executed.is_some() { host } else { host.without_beside() };
+    let host = if opened.is_some() { host } else { host.without_beside() };
     let setup = home::setup(home);
     let build = |records| Running::new(&setup, identity, life, records, host);
     let journal = MeteredJournal { journal, metrics: metrics.journal.clone() };
@@ -313,6 +319,14 @@ fn beacon(
         Failure::bad_input(format_args!("{}: {error}", home.folder().journal().display()))
     })?;
     Ok((driver, effects, archive))
+}
+
+fn append(journal: &mut Redb, records: &[participant::Record]) -> Result<(), JournalError> {
+    for record in records {
+        // Writing into memory does not fail.
+        journal.append(&borsh::to_vec(record).unwrap_or_default())?;
+    }
+    journal.sync()
 }
 
 async fn start_links(

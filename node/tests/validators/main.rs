@@ -21,6 +21,7 @@
 
 mod change;
 mod clients;
+mod execution;
 mod faults;
 mod figures;
 mod hostile;
