@@ -54,7 +54,7 @@ pub(crate) struct StatusReport {
     pub(crate) height: u64,
     /// The highest final slot.
     pub(crate) last_final: Option<u64>,
-    /// The next slot to be revealed; zero before there are keys.
+    /// The next slot to be revealed, or to get the certificate of its state; zero before there are keys.
     pub(crate) head: u64,
     /// The group's public key and the first slot with a value, once there is one.
     pub(crate) key: Option<(String, u64)>,

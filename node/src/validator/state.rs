@@ -403,7 +403,7 @@ impl Validator {
         let last = figures.last_final.map_or(0, Slot::get);
         let behind = last.saturating_add(1).saturating_sub(figures.head.get());
         if behind > BEHIND {
-            Err(format!("{behind} final slots have no value yet"))
+            Err(format!("{behind} final slots have no value, or no certified state yet"))
         } else {
             Ok(())
         }
