@@ -27,6 +27,7 @@ use prefinal_engine::Block;
 use prefinal_protocol::Slot;
 use prefinal_pvss_dkg::protocol::Record;
 
+use crate::application::Judged;
 use crate::keygen::{self, Boundary, Epoch, Keygen, KeygenError, Verdict};
 use crate::scheme::{CommitteeKey, KeyedScheme};
 use crate::setup::{RefusedChange, Setup};
@@ -184,6 +185,16 @@ impl<S: KeyedScheme> Handovers<S> {
                 waiting.first().map_or(next, |(slot, _)| *slot)
             }
             Some(Next { keygen: Some(keygen), .. }) => Slot::new(keygen.undecided(next.get())),
+        }
+    }
+
+    /// How far blocks are judged.
+    #[must_use]
+    pub fn judged(&self) -> Judged {
+        match (self.limit(), self.following()) {
+            (None, _) => Judged::ALL,
+            (Some(limit), Some(_)) => Judged { undecided: limit, limit },
+            (Some(limit), None) => Judged { undecided: self.undecided(), limit },
         }
     }
 

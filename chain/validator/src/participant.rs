@@ -255,22 +255,11 @@ impl<S: KeyedScheme, L: ExtraChannels> Participant<S, L> {
         self.handovers.following()
     }
 
-    /// The first slot whose block may still turn out to decide where the next epoch begins, as far as this party has
-    /// judged, as long as [`following`](Self::following) is not known.
-    #[must_use]
-    pub fn undecided(&self) -> Slot {
-        self.handovers.undecided()
-    }
-
     /// How far this party has judged what blocks say of the next committee. Tell an application of it behind all
     /// effects that came before.
     #[must_use]
     pub fn judged(&self) -> Judged {
-        match (self.limit(), self.following()) {
-            (None, _) => Judged::ALL,
-            (Some(limit), Some(_)) => Judged { undecided: limit, limit },
-            (Some(limit), None) => Judged { undecided: self.undecided(), limit },
-        }
+        self.handovers.judged()
     }
 
     /// The set-up whose committee decides this slot, the next one or an earlier one of this epoch. `None` as long

@@ -24,6 +24,7 @@ const QUICK: Options = Options {
     pause: Duration::from_millis(1),
     shorten: std::num::NonZeroUsize::MIN,
     read: None,
+    read_beside: None,
 };
 
 /// Drops a task, panics in it, panics before it takes it; runs every second one.

@@ -80,6 +80,7 @@ struct Net {
     crash: Option<usize>,
     /// What readers had dealt with before they start.
     read: Option<Slot>,
+    read_beside: Option<Slot>,
     shorten: NonZeroUsize,
 }
 
@@ -98,6 +99,7 @@ impl Net {
             steps: 0,
             crash,
             read: None,
+            read_beside: None,
             shorten: Options::default().shorten,
         };
         ALL.into_iter().for_each(|party| net.start(party));
@@ -106,8 +108,8 @@ impl Net {
 
     fn try_start(&self, party: Party) -> Result<Started, StartError<StackError>> {
         let build = |log: Vec<Record>| Ok(self.chain.stack(party, self.told, &log));
-        let Self { read, shorten, .. } = *self;
-        let options = Options { read, shorten, ..Options::default() };
+        let Self { read, read_beside, shorten, .. } = *self;
+        let options = Options { read, read_beside, shorten, ..Options::default() };
         Driver::start(build, self.journals[&party].clone(), here, options)
     }
 
@@ -298,6 +300,19 @@ fn a_refused_handover_is_an_answer() {
     next.context.epoch = CONTEXT.epoch;
     let done = net.drivers[&A].0.change(|stack| stack.hand_over(OneOf::First(next))).unwrap();
     assert!(matches!(done, Err(StackError::Handover(_))), "{done:?}");
+}
+
+/// The first channel and those beside it may have two readers, of which one is behind.
+#[test]
+fn another_reader_of_the_channels_beside_is_shown_nothing_again() {
+    let mut net = Net::new(None);
+    net.run();
+    (net.read, net.read_beside) = (Some(slot(LAST - 2)), Some(slot(LAST)));
+    net.shown.remove(&A);
+    net.drivers[&A].0.shut_down().unwrap();
+    net.restart(A);
+    net.wait();
+    assert_eq!(net.shown[&A], [(0, LAST - 1), (0, LAST)].into());
 }
 
 /// A reader that had dealt with the first slots and with no more is shown the others, in every channel.
