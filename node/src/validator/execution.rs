@@ -19,7 +19,7 @@
 //! **Who does not execute.** A validator that joins later: no committee before its own knows it, so it gets no
 //! certificate of states before. It votes and has values, and signs no states; the others must suffice for that.
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant as Clock};
 
@@ -74,6 +74,9 @@ type MessageOf = <Beside as Channels>::Message;
 /// How often is asked how far the participant has judged, if nothing happens.
 pub(super) const ASK: Duration = Duration::from_millis(100);
 
+/// Questions of peers for certificates that may wait for the store. Those on top are left out, and the peer asks again.
+const QUESTIONS: usize = 256;
+
 /// What the thread of the pipeline is told.
 enum Note {
     /// An input of the pipeline.
@@ -111,6 +114,8 @@ pub(super) struct Execution {
     library: Arc<Library<Transfers, Store>>,
     /// The last committed height.
     committed: AtomicU64,
+    /// How many questions of peers wait.
+    questions: AtomicUsize,
 }
 
 /// The pipeline, and what it has for the other parts.
@@ -207,6 +212,7 @@ pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Fa
         door: Arc::new(door),
         library: Arc::new(library),
         committed: AtomicU64::new(committed.get()),
+        questions: AtomicUsize::new(0),
     };
     let announcements = Announcements::new(Arc::clone(setup), endings);
     Ok(Some(Opened {
@@ -300,7 +306,14 @@ impl Execution {
             participant::Effect::Ordered { slot, block: Some(block) } => {
                 self.tell(Input::Ordered { slot: *slot, block: block.clone() });
             }
-            participant::Effect::Beside(effect) => self.tell(Input::Beside(effect.clone())),
+            participant::Effect::Beside(effect) => {
+                let is_too_much = look_up_of(effect).is_some()
+                    && self.questions.fetch_add(1, Ordering::Relaxed) >= QUESTIONS;
+                match is_too_much {
+                    true => drop(self.questions.fetch_sub(1, Ordering::Relaxed)),
+                    false => self.tell(Input::Beside(effect.clone())),
+                }
+            }
             participant::Effect::Tell(Event::Ready { epoch, first_slot, .. }) => {
                 self.tell(Input::Began { epoch: *epoch, first: *first_slot });
             }
@@ -370,6 +383,24 @@ impl Judging {
     }
 }
 
+/// What a peer asks for that missed certificates.
+struct Question<'a> {
+    epoch: EpochId,
+    from: Party,
+    slots: &'a [Slot],
+}
+
+/// The question in an effect of the channels beside the values, if it is one.
+fn look_up_of(effect: &<Beside as Channels>::Effect) -> Option<Question<'_>> {
+    match effect {
+        OneOf::First(epochs::Effect::Of {
+            epoch,
+            effect: prefinal_beacon::Effect::Lookup { to, slots },
+        }) => Some(Question { epoch: *epoch, from: *to, slots }),
+        _ => None,
+    }
+}
+
 /// The pipeline at work, on its own thread.
 pub(super) struct Worker {
     validator: Arc<Validator>,
@@ -401,10 +432,10 @@ impl Worker {
     }
 
     fn take(&mut self, input: Input<Pipeline>) -> Result<(), String> {
-        if let Input::Beside(OneOf::First(epochs::Effect::Of { epoch, effect })) = &input
-            && let prefinal_beacon::Effect::Lookup { to, slots } = effect
+        if let Input::Beside(effect) = &input
+            && let Some(question) = look_up_of(effect)
         {
-            self.look_up(*epoch, *to, slots);
+            self.look_up(&question);
         }
         let now = Instant::at(self.begun.elapsed());
         self.host.handle(now, input).map_err(|error| error.to_string())?;
@@ -441,14 +472,18 @@ impl Worker {
     }
 
     /// Shows a peer the certificates that it missed, as far as the store has them.
-    fn look_up(&self, epoch: EpochId, to: Party, slots: &[Slot]) {
+    fn look_up(&self, question: &Question<'_>) {
+        let Question { epoch, from, slots } = *question;
+        if let Some(execution) = &self.validator.execution {
+            execution.questions.fetch_sub(1, Ordering::Relaxed);
+        }
         for slot in slots {
             let found = certificate_of(lock(&self.workers.store).states(), *slot);
             // What cannot be read is not shown; the peer asks the next one.
             let Ok(Some((root, of))) = found else { continue };
             if of.epoch == epoch {
                 let message = OneOf::First(shown(*slot, root, of.certificate));
-                self.show(to, epoch, message);
+                self.show(from, epoch, message);
             }
         }
     }
