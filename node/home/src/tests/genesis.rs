@@ -222,3 +222,40 @@ fn too_many_members_are_refused_before_their_proofs_are_checked() {
     let error = parsed(&value).unwrap_err();
     assert!(matches!(error, GenesisError::Range { key: "members", .. }), "{error}");
 }
+
+/// What is executed, and who has what at the beginning, belongs to the chain.
+#[test]
+fn accounts_belong_to_the_chain_and_are_there_once() {
+    let plain = parsed(&sample()).unwrap();
+    let with = |accounts: Value| {
+        let mut value: Value = serde_json::from_str(&plain.to_text().unwrap()).unwrap();
+        value["execution"] = json!({ "executor": "transfers", "accounts": accounts });
+        parsed(&value)
+    };
+    let account = |byte: &str, balance: u64| json!({ "key": byte.repeat(32), "balance": balance });
+    let lists = [
+        json!([]),
+        json!([account("01", 5)]),
+        json!([account("01", 6)]),
+        json!([account("02", 5)]),
+        json!([account("01", 5), account("02", 5)]),
+        json!([account("02", 5), account("01", 5)]),
+    ];
+    let mut chains = vec![plain.chain()];
+    for list in lists {
+        let genesis = with(list).unwrap();
+        let again = Genesis::parse(genesis.to_text().unwrap().as_bytes()).unwrap();
+        assert_eq!(again, genesis);
+        assert!(!chains.contains(&genesis.chain()), "{:?}", genesis.execution);
+        chains.push(genesis.chain());
+    }
+    let refused = [
+        (json!([account("01", 1), account("01", 1)]), "each account once"),
+        (json!([account("01", u64::MAX), account("02", 1)]), "less than 2^64"),
+        (json!([{ "key": "01", "balance": 1 }]), "line"),
+    ];
+    for (list, words) in refused {
+        let why = with(list).unwrap_err().to_string();
+        assert!(why.contains(words), "{why}");
+    }
+}
