@@ -269,6 +269,13 @@ impl Claims {
                     *last = (*last).max(*slot);
                     *slot = (*slot).min(read);
                 }
+                // What was passed over because another reader had it is wanted again if that one has lost it.
+                Record::PassedOver { first, last } if channel != Channel::new(0) => {
+                    *record = match *first > read {
+                        true => Record::Revealed { slot: read },
+                        false => Record::PassedOver { first: *first, last: (*last).min(read) },
+                    };
+                }
                 _ => {}
             }
         }

@@ -8,27 +8,28 @@
 //! The pipeline lives on one thread beside the participant, for it needs nothing of it but its effects, in their
 //! order. So a slow disk or executor makes states late, and no vote and no value.
 //!
-//! **After a crash.** The participant repeats all blocks from its journal, and the driver the values and certificates
-//! of slots that the store has not committed yet. What this journal alone has is what the party voted for. Of
+//! **After a crash.** The participant repeats all blocks from its journal, the archive has the values, and the driver gives
+//! again the certificates of slots that the store has not committed yet. What this journal alone has is what the party voted for. Of
 //! blocks that the store has committed nothing is kept here: each start begins behind the last of them. If both files
-//! are removed, all blocks are executed again.
+//! are removed, all blocks are executed again, as far as peers still answer for their epochs: up to two changes of the
+//! committee.
 //!
 //! **What peers missed.** A party that was away gets blocks from the engine and executes them all. It asks for their
-//! certificates as for values; those of committed blocks are answered from the store, however old.
+//! certificates as for values; those of committed blocks are answered from the store, of the epochs that peers still have.
 //!
 //! **Who does not execute.** A validator that joins later: no committee before its own knows it, so it gets no
 //! certificate of states before. It votes and has values, and signs no states; the others must suffice for that.
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant as Clock};
 
 use axum::Router;
 use borsh::BorshDeserialize;
 use prefinal_beacon::stack::{Channels, Envelope, OneOf};
-use prefinal_beacon::{Bls, Slot, StateSig, epochs};
+use prefinal_beacon::{Bls, Random as _, Slot, StateSig, epochs};
 use prefinal_crypto_core::access::Party;
-use prefinal_crypto_core::bls::min_sig::PublicKey;
+use prefinal_crypto_core::bls::min_sig::{PublicKey, Signature};
 use prefinal_crypto_core::context::EpochId;
 use prefinal_engine::Quorum;
 use prefinal_execution::{Config, Header, Height, Limits, Role, Store as _, Switches};
@@ -77,6 +78,9 @@ pub(super) const ASK: Duration = Duration::from_millis(100);
 /// Questions of peers for certificates that may wait for the store. Those on top are left out, and the peer asks again.
 const QUESTIONS: usize = 256;
 
+/// The participant is asked after so many effects, if there is no pause between them.
+const OFTEN: usize = 64;
+
 /// What the thread of the pipeline is told.
 enum Note {
     /// An input of the pipeline.
@@ -116,6 +120,10 @@ pub(super) struct Execution {
     committed: AtomicU64,
     /// How many questions of peers wait.
     questions: AtomicUsize,
+    /// Values of blocks that were not committed at the start.
+    past: Mutex<Vec<(Slot, Signature)>>,
+    /// Whether the process ends.
+    ending: AtomicBool,
 }
 
 /// The pipeline, and what it has for the other parts.
@@ -129,6 +137,13 @@ pub(super) struct Opened {
 }
 
 impl Opened {
+    /// Keeps the values of earlier lives that blocks may read which are not committed yet. The driver does not show them
+    /// again.
+    pub(super) fn know(&self, past: &[(Slot, Signature)]) {
+        let wanted = past.iter().filter(|(slot, _)| *slot > self.last);
+        *lock(&self.execution.past) = wanted.copied().collect();
+    }
+
     /// The records of the participant by which it is finished with the certificates that the store has.
     ///
     /// # Errors
@@ -213,6 +228,8 @@ pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Fa
         library: Arc::new(library),
         committed: AtomicU64::new(committed.get()),
         questions: AtomicUsize::new(0),
+        past: Mutex::default(),
+        ending: AtomicBool::new(false),
     };
     let announcements = Announcements::new(Arc::clone(setup), endings);
     Ok(Some(Opened {
@@ -261,6 +278,8 @@ fn journal(home: &Home, committed: Option<Header>) -> Result<Redb, Failure> {
             let is_stored = |slot: &Slot| committed.is_some_and(|header| *slot <= header.slot);
             match &record {
                 Record::Adopted(header) => behind = behind.max(Some(header.height)),
+                Record::Pipeline(prefinal_execution::Record::Voted(claim))
+                    if committed.is_some_and(|header| claim.height <= header.height) => {}
                 Record::Ordered { slot, .. }
                 | Record::Value { slot, .. }
                 | Record::Certified { slot, .. }
@@ -316,13 +335,20 @@ impl Execution {
             }
             participant::Effect::Tell(Event::Ready { epoch, first_slot, .. }) => {
                 self.tell(Input::Began { epoch: *epoch, first: *first_slot });
+                for (slot, signature) in std::mem::take(&mut *lock(&self.past)) {
+                    self.value(slot, signature);
+                }
             }
             participant::Effect::Tell(Event::Revealed(reveal)) => {
-                self.values.insert(reveal.slot, reveal.output);
-                self.tell(Input::Value { slot: reveal.slot, value: reveal.randomness() });
+                self.value(reveal.slot, reveal.output);
             }
             _ => {}
         }
+    }
+
+    fn value(&self, slot: Slot, signature: Signature) {
+        self.values.insert(slot, signature);
+        self.tell(Input::Value { slot, value: Bls::randomness(&signature) });
     }
 
     /// The committee has its key.
@@ -344,6 +370,8 @@ impl Execution {
 
     /// Ends the thread of the pipeline.
     pub(super) fn stop(&self) {
+        self.ending.store(true, Ordering::Relaxed);
+        // It may wait for a note.
         drop(self.notes.send(Note::Stop));
     }
 }
@@ -355,6 +383,8 @@ pub(super) struct Judging {
     told: Option<Judged>,
     /// What is to be told next, and how many effects come before.
     next: Option<(usize, Judged)>,
+    /// Effects since it was asked.
+    unasked: usize,
 }
 
 impl Judging {
@@ -364,17 +394,19 @@ impl Judging {
         &mut self,
         validator: &Validator,
         carried: bool,
-        unread: impl FnOnce() -> usize,
+        unread: impl Fn() -> usize,
     ) {
         let Some(execution) = &validator.execution else { return };
         match &mut self.next {
             Some((before, _)) => *before = before.saturating_sub(usize::from(carried)),
-            None => {
+            None if self.unasked >= OFTEN || unread() == 0 => {
+                self.unasked = 0;
                 // If the driver has stopped, so does the process.
                 let judged = validator.driver.change(|running| running.judged()).ok();
                 let news = judged.filter(|judged| self.told != Some(*judged));
                 self.next = news.map(|judged| (unread(), judged));
             }
+            None => self.unasked = self.unasked.saturating_add(1),
         }
         if let Some((_, judged)) = self.next.take_if(|(before, _)| *before == 0) {
             execution.tell(Input::Judged(judged));
@@ -424,7 +456,12 @@ impl Worker {
 
     /// Works until the process ends, or the pipeline stops.
     pub(super) fn run(mut self) {
-        while let Some(Note::Input(input)) = self.notes.blocking_recv() {
+        let validator = Arc::clone(&self.validator);
+        let is_ending =
+            || validator.execution.as_ref().is_none_or(|one| one.ending.load(Ordering::Relaxed));
+        while let Some(Note::Input(input)) = self.notes.blocking_recv()
+            && !is_ending()
+        {
             if let Err(why) = self.take(*input) {
                 return self.validator.end(format_args!("states: {why}"));
             }
@@ -454,10 +491,14 @@ impl Worker {
             Effect::Show { to, epoch, message } => self.show(to, epoch, message),
             Effect::Run(job) => {
                 let (workers, validator) = (self.workers.clone(), Arc::clone(&self.validator));
-                drop(self.pool.spawn_blocking(move || {
-                    let verdict = Pipeline::run(job, &workers);
-                    if let Some(execution) = &validator.execution {
-                        execution.tell(Input::Checked(verdict));
+                let work = self.pool.spawn_blocking(move || Pipeline::run(job, &workers));
+                drop(self.pool.spawn(async move {
+                    match (work.await, &validator.execution) {
+                        (Ok(verdict), Some(execution)) => execution.tell(Input::Checked(verdict)),
+                        (Err(why), _) if why.is_panic() => {
+                            validator.end(format_args!("states: {why}"))
+                        }
+                        _ => {}
                     }
                 }));
             }

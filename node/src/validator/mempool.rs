@@ -1,5 +1,6 @@
 //! Transactions that wait for a block.
 //!
+//! Those that make keys and change committees go first, and have separate places: clients cannot take them.
 //! A transaction leaves when it is seen in a final block, not when it is proposed: the block of a round that
 //! fails is forgotten by everybody else. Each party's transactions have separate places, so that none can
 //! take those of the others, and a block takes from all in turn.
@@ -7,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prefinal_crypto_core::access::Party;
+use prefinal_validator::transaction::Kind;
 
 /// How many blocks may wait of each submitter.
 const BLOCKS_EACH: usize = 2;
@@ -22,8 +24,8 @@ pub(crate) enum MempoolError {
     Full { waiting: usize, limit: usize },
 }
 
-/// The transactions of each party, oldest first.
-type Queues = BTreeMap<Party, VecDeque<Arc<[u8]>>>;
+/// The transactions of each party, oldest first; those of clients behind all that the chain itself needs.
+type Queues = BTreeMap<(bool, Party), VecDeque<Arc<[u8]>>>;
 
 /// What waits, oldest first, each transaction once. Clones share it.
 #[derive(Clone)]
@@ -51,7 +53,8 @@ impl Mempool {
         if queues.values().any(|queue| queue.contains(&transaction)) {
             return Ok(());
         }
-        let queue = queues.entry(from).or_default();
+        let is_client = Kind::of(&transaction).is_none();
+        let queue = queues.entry((is_client, from)).or_default();
         let (waiting, limit) = (bytes(queue), longest.saturating_mul(BLOCKS_EACH));
         if waiting.saturating_add(got) > limit {
             return Err(MempoolError::Full { waiting, limit });

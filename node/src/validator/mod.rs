@@ -203,8 +203,8 @@ impl Process {
         let me = home::party(home)?;
         let identity = Arc::new(home.identity(me));
         let metrics = Metrics::new();
-        let opened = execution::open(home, &home::setup(home))?;
-        let (driver, effects, archive) = beacon(home, &identity, &metrics, opened.as_ref())?;
+        let mut opened = execution::open(home, &home::setup(home))?;
+        let (driver, effects, archive) = beacon(home, &identity, &metrics, opened.as_mut())?;
         let members = Members::of(home)?;
         let (links, inbox) = start_links(home, &identity, &members).await?;
         let mut validator = assemble(home, me, (driver, links, archive), &members, metrics);
@@ -279,7 +279,7 @@ fn beacon(
     home: &Home,
     identity: &Arc<Identity>,
     metrics: &Metrics,
-    opened: Option<&Opened>,
+    opened: Option<&mut Opened>,
 ) -> Result<Participating, Failure> {
     let mut journal = home::open_journal(home)?;
     let records = journal.replay().map_err(|error| home::journal_failure(home, &error))?;
@@ -292,7 +292,7 @@ fn beacon(
         life.iter_mut().zip(drawn.expose()).for_each(|(byte, drawn)| *byte = *drawn);
         Life::later(life)
     };
-    if let Some(opened) = opened {
+    if let Some(opened) = opened.as_deref() {
         let added = opened.certified(&home::setup(home), &records);
         added
             .and_then(|added| append(&mut journal, &added))
@@ -300,10 +300,13 @@ fn beacon(
     }
     drop(records);
     let archive = home::open_values(home)?;
+    let opened = opened.map(|opened| {
+        opened.know(&archive.past());
+        &*opened
+    });
     let kept = archive.newest().unwrap_or(Slot::new(0));
     let options = prefinal_driver::Options {
-        // Blocks that are not committed may read their values again.
-        read: Some(opened.map_or(kept, |opened| opened.last.min(kept))),
+        read: Some(kept),
         read_beside: opened.map(|opened| opened.last),
         ..prefinal_driver::Options::default()
     };

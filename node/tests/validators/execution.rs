@@ -157,7 +157,10 @@ fn states_that_are_lost_are_executed_again_and_what_does_not_fit_is_refused() {
     let paid = chain.pay(0, 0);
     chain.wait_for(&paid, 0);
     // Its records go on behind a block that a new file of states lacks.
-    assert!(chain.net.terminate(2).success());
+    chain.net.kill(2);
+    chain.net.start(2);
+    chain.advance(&[0, 2], 3);
+    chain.net.kill(2);
     chain.net.start(2);
     chain.advance(&[0, 2], 3);
     assert!(chain.net.terminate(2).success());

@@ -65,6 +65,9 @@ type PipelineInput<St> = prefinal_execution::Input<<St as Store>::Executor, Stat
 /// How many certificates are kept for peers: as many as a channel keeps outputs of one life.
 const SHOWN: usize = 256;
 
+/// Slots ahead of the order whose values and certificates are kept.
+const EARLY: usize = 4096;
+
 /// A block with its transactions, decoded.
 struct ReadBlock<T> {
     placed: PlacedBlock,
@@ -97,6 +100,8 @@ pub struct PipelineHost<St: Store<Certificate = StateCertificate>> {
     /// For the pipeline, once their heights are in its window. A certificate of a lower height may come last of
     /// all, and must not wait behind blocks that wait for it.
     later: BTreeMap<Height, Vec<PipelineInput<St>>>,
+    /// What was told of slots that are not ordered here yet, for the order may be repeated later than the rest.
+    early: BTreeMap<Slot, Vec<Input<Self>>>,
     /// The party is about to cast an order vote: the contract is asked behind this input anyway.
     casting: bool,
     outputs: VecDeque<Output<Self>>,
@@ -139,6 +144,7 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
             past: Vec::new(),
             certificates: BTreeMap::new(),
             later: BTreeMap::new(),
+            early: BTreeMap::new(),
             casting: false,
             outputs: VecDeque::new(),
         };
@@ -211,6 +217,18 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
         let placed = self.lineage.ordered(slot, block);
         placed.into_iter().for_each(|placed| self.wait(placed));
         self.place(now);
+        self.early = self.early.split_off(&slot);
+        for input in self.early.remove(&slot).unwrap_or_default() {
+            self.handle(now, input);
+        }
+    }
+
+    /// Keeps what was told of a slot that is not ordered yet.
+    fn keep_early(&mut self, slot: Slot, input: Input<Self>) {
+        self.early.entry(slot).or_default().push(input);
+        while self.early.len() > EARLY {
+            self.early.pop_last();
+        }
     }
 
     /// An ordered block waits until it is known what it announces. Its slot's value may come before.
@@ -326,9 +344,14 @@ impl<St: Store<Certificate = StateCertificate>> PipelineHost<St> {
 
     fn revealed(&mut self, now: Instant, epoch: EpochId, reveal: &Reveal<StateSig>) {
         let StateStatement { value, root: digest, .. } = reveal.output;
-        // Without a place it is committed already.
         let (slot, certificate) = (reveal.slot, reveal.proof.clone());
         let Some(Header { id: block, height, .. }) = self.lineage.header(slot, value) else {
+            // Else it is committed already.
+            if self.lineage.is_new(slot) {
+                let effect = ::prefinal_beacon::Effect::Reveal(Box::new(reveal.clone()));
+                let effect = OneOf::First(epochs::Effect::Of { epoch, effect });
+                self.keep_early(slot, Input::Beside(effect));
+            }
             return;
         };
         let certificate = StateCertificate { epoch, certificate };
@@ -451,6 +474,9 @@ impl<St: Store<Certificate = StateCertificate>> ChainApplication for PipelineHos
             Input::Value { slot, value } if self.readers.contains_key(&slot) => {
                 self.keep(Record::Value { slot, value });
                 self.value(now, slot, value);
+            }
+            input @ Input::Value { slot, .. } if self.lineage.is_new(slot) => {
+                self.keep_early(slot, input);
             }
             Input::Value { .. } => {}
             Input::Beside(OneOf::First(effect)) => self.beside(now, effect),
