@@ -315,6 +315,27 @@ fn another_reader_of_the_channels_beside_is_shown_nothing_again() {
     assert_eq!(net.shown[&A], [(0, LAST - 1), (0, LAST)].into());
 }
 
+/// What another reader had, and has lost, is shown again, although the record says that it was passed over.
+#[test]
+fn what_was_passed_over_is_shown_again_to_a_reader_that_has_lost_it() {
+    let mut net = Net::new(None);
+    net.run();
+    (net.read, net.read_beside) = (Some(slot(LAST)), Some(slot(LAST - 1)));
+    net.shown.remove(&A);
+    net.drivers[&A].0.shut_down().unwrap();
+    for (first, last) in [(BOUNDARY, LAST - 1), (LAST, LAST)] {
+        let over = prefinal_beacon::Record::PassedOver { first: slot(first), last: slot(last) };
+        let record = prefinal_beacon::epochs::Record { epoch: SECOND, record: over };
+        let record = Record { channel: Channel::new(1), record };
+        let journal = net.journals.get_mut(&A).unwrap();
+        journal.append(&borsh::to_vec(&record).unwrap()).unwrap();
+        journal.sync().unwrap();
+    }
+    net.restart(A);
+    net.wait();
+    assert_eq!(net.shown[&A], [(1, LAST)].into());
+}
+
 /// A reader that had dealt with the first slots and with no more is shown the others, in every channel.
 #[test]
 fn what_was_not_read_is_shown_again_in_every_channel() {
