@@ -57,9 +57,13 @@ fn act(
     match effect {
         Effect::Send { to, envelope } => validator.send(to, envelope),
         Effect::Submit { epoch, transaction } => {
-            if let Err(why) = validator.submit(&transaction) {
+            let transaction = Arc::from(transaction);
+            let submitted = validator.mempool.submit(validator.me, Arc::clone(&transaction));
+            if let Err(why) = submitted {
                 tracing::error!(epoch = epoch.get(), %why, "transaction of the key generation left out");
             }
+            // Peers may have room for it.
+            links::spread(&validator.links, &transaction);
         }
         Effect::Prepare { setup, first } => {
             tracing::info!(
