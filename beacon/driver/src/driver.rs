@@ -87,8 +87,23 @@ impl<M: DrivenMachine> Driver<M> {
         pool: impl Pool,
         options: Options,
     ) -> Result<(Self, Receiver<M::Effect>), StartError<E>> {
+        Self::start_behind(|_| Vec::new(), build, journal, pool, options)
+    }
+
+    /// As [`Self::start`], with records behind those in the journal: `more` says which. They are durable before the
+    /// machine is made.
+    ///
+    /// # Errors
+    /// As [`Self::start`], and if the journal cannot be written.
+    pub fn start_behind<E>(
+        more: impl FnOnce(&[M::Record]) -> Vec<M::Record>,
+        build: impl FnOnce(Vec<M::Record>) -> Result<M, E>,
+        journal: impl Journal + Send + 'static,
+        pool: impl Pool,
+        options: Options,
+    ) -> Result<(Self, Receiver<M::Effect>), StartError<E>> {
         let journal: Box<dyn Journal + Send> = Box::new(journal);
-        let machine = Journaled::open(journal, |mut records| {
+        let machine = Journaled::open_behind(journal, more, |mut records| {
             let claims = Claims::forget::<M>(&mut records, &options);
             let machine = build(records).map_err(StartError::Machine)?;
             claims.check(&machine)?;

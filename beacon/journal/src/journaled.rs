@@ -100,9 +100,7 @@ where
         more: impl FnOnce(&[M::Record]) -> Vec<M::Record>,
         build: impl FnOnce(Vec<M::Record>) -> Result<M, E>,
     ) -> Result<Self, OpenError<E>> {
-        let bytes = journal.replay()?;
-        let records: Result<Vec<_>, _> = bytes.iter().enumerate().map(decode).collect();
-        let mut records: Vec<M::Record> = records?;
+        let mut records = read_records::<M::Record>(&mut journal)?;
         let more = more(&records);
         if !more.is_empty() {
             for record in &more {
@@ -235,6 +233,16 @@ where
 fn encode<R: BorshSerialize>(record: &R) -> Result<Vec<u8>, JournalError> {
     borsh::to_vec(record)
         .map_err(|error| JournalError::storage(crate::JournalOperation::Append, error))
+}
+
+/// Reads all records of a journal, decoded, oldest first. It costs what decoding them costs.
+///
+/// # Errors
+/// If the journal cannot be read, or a record is not of this type.
+pub fn read_records<R: BorshDeserialize>(
+    journal: &mut impl Journal,
+) -> Result<Vec<R>, JournalError> {
+    journal.replay()?.iter().enumerate().map(decode).collect()
 }
 
 fn decode<R: BorshDeserialize>((index, bytes): (usize, &Vec<u8>)) -> Result<R, JournalError> {

@@ -135,7 +135,7 @@ mod memory;
 mod redb;
 mod storage;
 
-pub use crate::journaled::{Journaled, OpenError};
+pub use crate::journaled::{Journaled, OpenError, read_records};
 pub use crate::memory::Memory;
 #[cfg(feature = "redb")]
 pub use crate::redb::{KeyJournal, Redb};

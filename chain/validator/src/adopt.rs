@@ -135,9 +135,9 @@ pub fn adopted<E: Engine>(
     added
 }
 
-/// The records of a participant behind `records` by which it is finished with the certificates of states that its store
-/// has, up to `committed`: nobody here executes those blocks again. For participants without an engine of their own, whose
-/// blocks are executed beside them. Make them durable before it starts.
+/// The records behind `records` by which a participant is finished with certificates of states that its store has, up to
+/// the block `committed`: nobody here executes those blocks again. This is for a participant whose blocks another part
+/// of the process executes. Make the records durable before it starts.
 pub fn certified(
     setup: &Setup,
     records: &[participant::Record],

@@ -100,7 +100,7 @@ impl ExecutorName {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GenesisExecution {
-    /// The executor.
+    /// What executes transactions, by its name.
     pub executor: ExecutorName,
     /// The accounts that have something at the beginning, each once.
     #[serde(default)]

@@ -36,8 +36,7 @@ pub struct Announcements {
 }
 
 /// What announces the committee of this set-up, for the executors of `prefinal_state`.
-#[must_use]
-pub fn announce(setup: &Setup, first: Slot) -> Vec<u8> {
+pub(super) fn announce(setup: &Setup, first: Slot) -> Vec<u8> {
     let row = EpochRow::new(setup.context.epoch, first, &light::members(setup));
     SystemTransaction::Row { key: row.key(), row: row.to_row().into() }.to_bytes()
 }

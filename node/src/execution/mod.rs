@@ -50,7 +50,7 @@ use prefinal_registry::light;
 use prefinal_state::Genesis;
 use prefinal_validator::adopt::{self, StoredBlocks as _};
 use prefinal_validator::execution::{
-    BlockCodec, BlockEvent, PastBlocks, PipelineHost, Record, Workers,
+    BlockCodec, BlockEvent, HostError, PastBlocks, PipelineHost, Record, Workers,
 };
 use prefinal_validator::setup::Setup;
 use prefinal_validator::{ChainApplication, RecordOf};
@@ -61,13 +61,13 @@ use tokio::sync::mpsc::UnboundedSender;
 use self::catch_up::CatchUp;
 pub use self::catch_up::Line;
 pub use self::door::{Door, SubmitError, TransactionId};
-pub use self::endings::Endings;
-pub use self::endings::{Announcements, announce};
+use self::endings::announce;
+pub use self::endings::{Announcements, Endings};
 pub use self::executor::{Accounts, NamedExecutor};
 use self::flow::Flow;
 pub use self::library::{BeaconKey, Beginning, Library};
 pub use self::proofs::{Prover, certificate_of};
-pub use self::store::carry;
+use self::store::carry;
 pub(crate) use self::store::lock;
 pub use self::store::{Attested, AttestedStates, AttestedStore, SlotValues, states};
 use crate::http::{sync, transactions};
@@ -226,6 +226,21 @@ impl Workload for () {
     fn print_summary(&self) {}
 }
 
+/// What executes a validator's blocks and certifies their states, from what an earlier process has left.
+///
+/// # Errors
+/// If the members cannot certify, or the store and the records do not fit.
+pub fn pipeline<X: NamedExecutor>(
+    setup: &Setup,
+    quorum: Quorum,
+    past: PastBlocks<X>,
+) -> Result<PipelineHost<AttestedStore<X>>, HostError> {
+    let config =
+        Config { role: Role::Validator, switches: Switches::ON, limits: Limits::default() };
+    let codec = BlockCodec { decode: X::decoded, announce, carry };
+    PipelineHost::new(setup, quorum, config, past, codec)
+}
+
 /// What light clients of a chain with this first committee begin with.
 #[must_use]
 pub fn waypoint(setup: &Setup) -> Json {
@@ -243,7 +258,6 @@ type PartyStore<X> = AttestedStore<X>;
 pub struct ExecutedChain<X: NamedExecutor> {
     setup: Arc<Setup>,
     quorum: Quorum,
-    config: Config,
     executor: Arc<X>,
     genesis: BlockId,
     stores: Vec<Arc<Mutex<PartyStore<X>>>>,
@@ -305,8 +319,6 @@ impl<X: NamedExecutor> ExecutedChain<X> {
         let others = stores.iter().skip(1).map(Arc::clone);
         libraries.extend(others.map(|store| Library::among_parties(store, endings.clone())));
         let libraries = libraries.into_iter().map(Arc::new).collect();
-        let config =
-            Config { role: Role::Validator, switches: Switches::ON, limits: Limits::default() };
         let early = if tells_proposals {
             "from their proposals on"
         } else {
@@ -320,7 +332,6 @@ impl<X: NamedExecutor> ExecutedChain<X> {
         Ok(Self {
             setup,
             quorum,
-            config,
             executor,
             genesis: name,
             stores,
@@ -366,9 +377,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
         let recovered = store.lock().unwrap_or_else(PoisonError::into_inner).recover();
         let recovered = recovered.map_err(|error| error.to_string())?;
         let past = PastBlocks { genesis: self.genesis, recovered, records };
-        let codec = BlockCodec { decode: X::decoded, announce, carry };
-        PipelineHost::new(&self.setup, self.quorum, self.config, past, codec)
-            .map_err(|error| error.to_string())
+        pipeline::<X>(&self.setup, self.quorum, past).map_err(|error| error.to_string())
     }
 
     fn workers(&self, party: Party) -> Result<Workers<PartyStore<X>>, Failure> {

@@ -98,8 +98,7 @@ impl<X: StateExecutor> AttestedStore<X> {
 }
 
 /// What carries the transactions of a block that are not executed, for the executors of [`prefinal_state`].
-#[must_use]
-pub fn carry(transactions: &[Arc<[u8]>]) -> Vec<u8> {
+pub(super) fn carry(transactions: &[Arc<[u8]>]) -> Vec<u8> {
     // Writing into memory cannot fail.
     let list = borsh::to_vec(transactions).unwrap_or_default();
     SystemTransaction::Carried(list.into()).to_bytes()

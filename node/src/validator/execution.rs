@@ -1,21 +1,21 @@
 //! Executing a validator's blocks, if the chain's genesis says so.
 //!
 //! ```text
-//!  effects of the driver ──► Feed ──► pipeline behind its own journal ──► contents of states ──► driver
-//!                                       ▲    │                       └──► states, served to those who follow
-//!                                       └────┴─ jobs, on the pool
+//!  effects of the driver ──► pipeline behind its own journal ──► contents of states ──► driver
+//!                              ▲    │                       └──► states, served to full nodes and wallets
+//!                              └────┴─ jobs, on the pool
 //! ```
 //! The pipeline lives on one thread beside the participant, for it needs nothing of it but its effects, in their
 //! order. So a slow disk or executor makes states late, and no vote and no value.
 //!
-//! **After a crash.** The participant repeats all blocks from its journal, the archive has the values, and the driver gives
-//! again the certificates of slots that the store has not committed yet. What this journal alone has is what the party voted for. Of
-//! blocks that the store has committed nothing is kept here: each start begins behind the last of them. If both files
+//! **After a crash.** The participant repeats all blocks from its journal, the archive has the values, and the driver
+//! gives again the certificates of slots that the store has not committed yet. What this journal alone has is what the
+//! party voted for. Of committed blocks nothing is kept here: each start begins behind the last of them. If both files
 //! are removed, all blocks are executed again, as far as peers still answer for their epochs: up to two changes of the
 //! committee.
 //!
 //! **What peers missed.** A party that was away gets blocks from the engine and executes them all. It asks for their
-//! certificates as for values; those of committed blocks are answered from the store, of the epochs that peers still have.
+//! certificates as for values. Peers answer from their stores, for the epochs that they still have.
 //!
 //! **Who does not execute.** A validator that joins later: no committee before its own knows it, so it gets no
 //! certificate of states before. It votes and has values, and signs no states; the others must suffice for that.
@@ -25,16 +25,15 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant as Clock};
 
 use axum::Router;
-use borsh::BorshDeserialize;
 use prefinal_beacon::stack::{Channels, Envelope, OneOf};
 use prefinal_beacon::{Bls, Random as _, Slot, StateSig, epochs};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::{PublicKey, Signature};
 use prefinal_crypto_core::context::EpochId;
 use prefinal_engine::Quorum;
-use prefinal_execution::{Config, Header, Height, Limits, Role, Store as _, Switches};
+use prefinal_execution::{Executor, Header, Height, Store as _};
 use prefinal_home::{ExecutorName, Home};
-use prefinal_journal::{Journal, JournalError, Journaled, Redb};
+use prefinal_journal::{Journal, JournalError, Journaled, Redb, read_records};
 use prefinal_lab::Failure;
 use prefinal_protocol::{Instant, Machine, Recipient};
 use prefinal_state::Genesis;
@@ -42,9 +41,7 @@ use prefinal_state::transfers::{AccountId, Amount, Transfers, genesis_rows};
 use prefinal_validator::ChainApplication;
 use prefinal_validator::adopt::{self, StoredBlocks as _};
 use prefinal_validator::application::{Effect, Input, Judged, Output};
-use prefinal_validator::execution::{
-    BlockCodec, BlockEvent, PastBlocks, PipelineHost, Record, Workers, shown,
-};
+use prefinal_validator::execution::{BlockEvent, PastBlocks, PipelineHost, Record, Workers, shown};
 use prefinal_validator::participant::{self, Participant};
 use prefinal_validator::setup::{FIRST, Setup};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -54,7 +51,7 @@ use super::links;
 use super::state::{Validator, lock};
 use crate::execution::{
     Announcements, AttestedStore, BeaconKey, Door, Endings, Library, NamedExecutor, Prover,
-    SlotValues, TransactionId, announce, carry, certificate_of, waypoint,
+    SlotValues, TransactionId, certificate_of, pipeline, waypoint,
 };
 use crate::http::{sync, transactions};
 use crate::output::named;
@@ -70,7 +67,7 @@ type Store = AttestedStore<Transfers>;
 type Pipeline = PipelineHost<Store>;
 
 /// A message of the channels beside the values.
-type MessageOf = <Beside as Channels>::Message;
+type BesideMessage = <Beside as Channels>::Message;
 
 /// How often is asked how far the participant has judged, if nothing happens.
 pub(super) const ASK: Duration = Duration::from_millis(100);
@@ -85,7 +82,7 @@ const OFTEN: usize = 64;
 enum Note {
     /// An input of the pipeline.
     Input(Box<Input<Pipeline>>),
-    /// The process ends.
+    /// Nothing, but wake up: the process ends.
     Stop,
 }
 
@@ -128,47 +125,29 @@ pub(super) struct Execution {
 
 /// The pipeline, and what it has for the other parts.
 pub(super) struct Opened {
-    pub(super) execution: Execution,
+    pub(super) execution: Arc<Execution>,
     pub(super) pending: Pending,
     /// What clients submit, for the mempool.
     pub(super) submitted: UnboundedReceiver<Vec<u8>>,
-    /// The last slot whose state is committed.
-    pub(super) last: Slot,
+    /// The last committed block; `None` before the first.
+    last: Option<Header>,
 }
 
 impl Opened {
-    /// Keeps the values of earlier lives that blocks may read which are not committed yet. The driver does not show them
-    /// again.
-    pub(super) fn know(&self, past: &[(Slot, Signature)]) {
-        let wanted = past.iter().filter(|(slot, _)| *slot > self.last);
-        *lock(&self.execution.past) = wanted.copied().collect();
+    /// The last slot whose state is committed.
+    pub(super) fn last(&self) -> Slot {
+        self.last.map_or(Slot::new(0), |header| header.slot)
     }
 
     /// The records of the participant by which it is finished with the certificates that the store has.
-    ///
-    /// # Errors
-    /// If `records` are not the participant's.
-    pub(super) fn certified(
+    pub(super) fn passed_over(
         &self,
         setup: &Setup,
-        records: &[Vec<u8>],
-    ) -> Result<Vec<participant::Record>, JournalError> {
+        records: &[participant::Record],
+    ) -> Vec<participant::Record> {
         let store = lock(&self.pending.workers.store);
-        let committed = store.committed().ok().and_then(|last| store.header(last.height));
-        let committed = committed.filter(|header| header.height > Height::GENESIS);
-        let Some(committed) = committed else { return Ok(Vec::new()) };
-        let records = records.iter().enumerate().map(|(index, bytes)| decoded(index, bytes));
-        let records = records.collect::<Result<Vec<participant::Record>, _>>()?;
-        Ok(adopt::certified(setup, &records, committed, &*store))
+        self.last.map_or_else(Vec::new, |last| adopt::certified(setup, records, last, &*store))
     }
-}
-
-/// A record, decoded.
-fn decoded<R: BorshDeserialize>(index: usize, bytes: &[u8]) -> Result<R, JournalError> {
-    borsh::from_slice(bytes).map_err(|error| {
-        let (bytes, why) = (bytes.len(), error.to_string());
-        JournalError::Record { index, bytes, why }
-    })
 }
 
 /// The pipeline before its thread runs.
@@ -199,14 +178,11 @@ pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Fa
     let header = header.and_then(|height| store.header(height));
     let recovered = store.recover().map_err(failed)?;
     let store = Arc::new(Mutex::new(store));
-    let codec = BlockCodec { decode: Transfers::decoded, announce, carry };
-    let config =
-        Config { role: Role::Validator, switches: Switches::ON, limits: Limits::default() };
     let file = home.folder().execution();
     let journal = journal(home, header)?;
     let host = Journaled::open(journal, |records| {
         let past = PastBlocks { genesis: name, recovered, records };
-        PipelineHost::new(setup, Quorum::BYZANTINE, config, past, codec).map(Host)
+        pipeline(setup, Quorum::BYZANTINE, past).map(Host)
     });
     let host = host.map_err(|error| named(&file, error))?;
     let executor = Arc::new(<Transfers as NamedExecutor>::new(setup.context.chain));
@@ -233,10 +209,10 @@ pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Fa
     };
     let announcements = Announcements::new(Arc::clone(setup), endings);
     Ok(Some(Opened {
-        execution,
+        execution: Arc::new(execution),
         pending: Pending { host, notes, workers: Workers { executor, store }, announcements },
         submitted,
-        last: header.map_or(Slot::new(0), |header| header.slot),
+        last: header,
     }))
 }
 
@@ -273,8 +249,7 @@ fn journal(home: &Home, committed: Option<Header>) -> Result<Redb, Failure> {
     let mut journal = opened.map_err(|error| named(&file, error))?;
     let shorten = |journal: &mut Redb| -> Result<Option<Height>, JournalError> {
         let (mut kept, mut behind) = (VecDeque::new(), None);
-        for (index, bytes) in journal.replay()?.into_iter().enumerate() {
-            let record = decoded::<Record>(index, &bytes)?;
+        for record in read_records::<Record>(journal)? {
             let is_stored = |slot: &Slot| committed.is_some_and(|header| *slot <= header.slot);
             match &record {
                 Record::Adopted(header) => behind = behind.max(Some(header.height)),
@@ -284,11 +259,11 @@ fn journal(home: &Home, committed: Option<Header>) -> Result<Redb, Failure> {
                 | Record::Value { slot, .. }
                 | Record::Certified { slot, .. }
                     if is_stored(slot) => {}
-                _ => kept.push_back(bytes),
+                // Writing into memory does not fail.
+                _ => kept.push_back(borsh::to_vec(&record).unwrap_or_default()),
             }
         }
         if let Some(header) = committed {
-            // Writing into memory does not fail.
             kept.push_front(borsh::to_vec(&Record::Adopted(header)).unwrap_or_default());
             journal.replace(kept.make_contiguous())?;
         }
@@ -344,6 +319,13 @@ impl Execution {
             }
             _ => {}
         }
+    }
+
+    /// Keeps the values of earlier lives for blocks that are not committed yet: the driver does not show them again.
+    /// `last` is the slot of the last one that is.
+    pub(super) fn keep_past(&self, past: &[(Slot, Signature)], last: Slot) {
+        let wanted = past.iter().filter(|(slot, _)| *slot > last);
+        *lock(&self.past) = wanted.copied().collect();
     }
 
     fn value(&self, slot: Slot, signature: Signature) {
@@ -436,6 +418,7 @@ fn look_up_of(effect: &<Beside as Channels>::Effect) -> Option<Question<'_>> {
 /// The pipeline at work, on its own thread.
 pub(super) struct Worker {
     validator: Arc<Validator>,
+    execution: Arc<Execution>,
     host: Journaled<Host, Redb>,
     notes: UnboundedReceiver<Note>,
     workers: Workers<Store>,
@@ -447,20 +430,21 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(validator: Arc<Validator>, pending: Pending) -> Self {
+    pub(super) fn new(
+        validator: Arc<Validator>,
+        execution: Arc<Execution>,
+        pending: Pending,
+    ) -> Self {
         let Pending { host, notes, workers, announcements } = pending;
         let (begun, pool) = (Clock::now(), tokio::runtime::Handle::current());
         let open = BTreeMap::new();
-        Self { validator, host, notes, workers, announcements, open, begun, pool }
+        Self { validator, execution, host, notes, workers, announcements, open, begun, pool }
     }
 
     /// Works until the process ends, or the pipeline stops.
     pub(super) fn run(mut self) {
-        let validator = Arc::clone(&self.validator);
-        let is_ending =
-            || validator.execution.as_ref().is_none_or(|one| one.ending.load(Ordering::Relaxed));
         while let Some(Note::Input(input)) = self.notes.blocking_recv()
-            && !is_ending()
+            && !self.execution.ending.load(Ordering::Relaxed)
         {
             if let Err(why) = self.take(*input) {
                 return self.validator.end(format_args!("states: {why}"));
@@ -490,15 +474,17 @@ impl Worker {
             }
             Effect::Show { to, epoch, message } => self.show(to, epoch, message),
             Effect::Run(job) => {
-                let (workers, validator) = (self.workers.clone(), Arc::clone(&self.validator));
+                let (workers, execution) = (self.workers.clone(), Arc::clone(&self.execution));
+                let validator = Arc::clone(&self.validator);
                 let work = self.pool.spawn_blocking(move || Pipeline::run(job, &workers));
                 drop(self.pool.spawn(async move {
-                    match (work.await, &validator.execution) {
-                        (Ok(verdict), Some(execution)) => execution.tell(Input::Checked(verdict)),
-                        (Err(why), _) if why.is_panic() => {
-                            validator.end(format_args!("states: {why}"))
+                    match work.await {
+                        Ok(verdict) => execution.tell(Input::Checked(verdict)),
+                        Err(why) if why.is_panic() => {
+                            validator.end(format_args!("states: {why}"));
                         }
-                        _ => {}
+                        // The process ends.
+                        Err(_) => {}
                     }
                 }));
             }
@@ -507,7 +493,7 @@ impl Worker {
         Ok(())
     }
 
-    fn show(&self, to: Party, epoch: EpochId, message: MessageOf) {
+    fn show(&self, to: Party, epoch: EpochId, message: BesideMessage) {
         let envelope = Envelope::one(epoch, OneOf::Rest(message));
         links::send(&self.validator.links, Recipient::One(to), &envelope);
     }
@@ -515,9 +501,7 @@ impl Worker {
     /// Shows a peer the certificates that it missed, as far as the store has them.
     fn look_up(&self, question: &Question<'_>) {
         let Question { epoch, from, slots } = *question;
-        if let Some(execution) = &self.validator.execution {
-            execution.questions.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.execution.questions.fetch_sub(1, Ordering::Relaxed);
         for slot in slots {
             let found = certificate_of(lock(&self.workers.store).states(), *slot);
             // What cannot be read is not shown; the peer asks the next one.
@@ -531,20 +515,19 @@ impl Worker {
 
     fn told(
         &mut self,
-        event: BlockEvent<<Transfers as prefinal_execution::Executor>::Transaction>,
+        event: BlockEvent<<Transfers as Executor>::Transaction>,
     ) -> Result<(), String> {
-        let Some(execution) = &self.validator.execution else { return Ok(()) };
         match event {
             BlockEvent::Ordered(block) => {
-                execution.door.open();
+                self.execution.door.open();
                 let ids = block.transactions().iter().map(Transfers::hash).collect();
                 self.open.insert(block.header.height, ids);
             }
             BlockEvent::Committed(committed) => {
                 let height = committed.height;
                 let ids = self.open.remove(&height).unwrap_or_default();
-                execution.committed.store(height.get(), Ordering::Relaxed);
-                execution.door.commit(height, &ids);
+                self.execution.committed.store(height.get(), Ordering::Relaxed);
+                self.execution.door.commit(height, &ids);
                 self.settle()?;
             }
             BlockEvent::Follows { setup, first } => {

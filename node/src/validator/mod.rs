@@ -57,13 +57,13 @@ use prefinal_driver::{Driver, Receiver, Task};
 use prefinal_engine::Quorum;
 use prefinal_home::config::{LogFormat, SidecarCarry};
 use prefinal_home::{Config, Home};
-use prefinal_journal::{Journal, JournalError, Redb};
+use prefinal_journal::Journal;
 use prefinal_malachite::SecretKey;
 use prefinal_malachite_app::App;
 use prefinal_net::{LinkKey, Links, PeerKey};
 use prefinal_protocol::Recipient;
 use prefinal_sidecar::{Endpoint, Feed, Listener, PartialCarrier, Sidecar};
-use prefinal_validator::participant::{self, Effect, Host};
+use prefinal_validator::participant::{Effect, Host};
 use prefinal_validator::setup::{Identity, Setup};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
@@ -203,21 +203,21 @@ impl Process {
         let me = home::party(home)?;
         let identity = Arc::new(home.identity(me));
         let metrics = Metrics::new();
-        let mut opened = execution::open(home, &home::setup(home))?;
-        let (driver, effects, archive) = beacon(home, &identity, &metrics, opened.as_mut())?;
+        let opened = execution::open(home, &home::setup(home))?;
+        let (driver, effects, archive) = beacon(home, &identity, &metrics, opened.as_ref())?;
         let members = Members::of(home)?;
         let (links, inbox) = start_links(home, &identity, &members).await?;
         let mut validator = assemble(home, me, (driver, links, archive), &members, metrics);
         let mut tasks = JoinSet::new();
-        let rest = opened.map(|Opened { execution, pending, submitted, .. }| {
-            validator.execution = Some(execution);
-            (pending, submitted)
+        validator.execution = opened.as_ref().map(|opened| {
+            opened.execution.keep_past(&validator.archive.past(), opened.last());
+            Arc::clone(&opened.execution)
         });
         let validator = Arc::new(validator);
-        if let Some((pending, submitted)) = rest {
-            let worker = Worker::new(Arc::clone(&validator), pending);
+        if let Some(opened) = opened {
+            tasks.spawn(execution::submit(Arc::clone(&validator), opened.submitted));
+            let worker = Worker::new(Arc::clone(&validator), opened.execution, opened.pending);
             tasks.spawn_blocking(move || worker.run());
-            tasks.spawn(execution::submit(Arc::clone(&validator), submitted));
         }
         tasks.spawn(links::read(Arc::clone(&validator), inbox));
         let (sidecar, feed) = outside(home.config(), &validator, &mut tasks)?.unzip();
@@ -279,7 +279,7 @@ fn beacon(
     home: &Home,
     identity: &Arc<Identity>,
     metrics: &Metrics,
-    opened: Option<&mut Opened>,
+    opened: Option<&Opened>,
 ) -> Result<Participating, Failure> {
     let mut journal = home::open_journal(home)?;
     let records = journal.replay().map_err(|error| home::journal_failure(home, &error))?;
@@ -292,44 +292,29 @@ fn beacon(
         life.iter_mut().zip(drawn.expose()).for_each(|(byte, drawn)| *byte = *drawn);
         Life::later(life)
     };
-    if let Some(opened) = opened.as_deref() {
-        let added = opened.certified(&home::setup(home), &records);
-        added
-            .and_then(|added| append(&mut journal, &added))
-            .map_err(|error| home::journal_failure(home, &error))?;
-    }
     drop(records);
     let archive = home::open_values(home)?;
-    let opened = opened.map(|opened| {
-        opened.know(&archive.past());
-        &*opened
-    });
     let kept = archive.newest().unwrap_or(Slot::new(0));
     let options = prefinal_driver::Options {
         read: Some(kept),
-        read_beside: opened.map(|opened| opened.last),
+        read_beside: opened.map(Opened::last),
         ..prefinal_driver::Options::default()
     };
     // More than two thirds of the stake decide, and precommits of round 0 release.
     let host = Host::new(Quorum::BYZANTINE, Some(0));
     let host = if opened.is_some() { host } else { host.without_beside() };
     let setup = home::setup(home);
+    let more =
+        |records: &[_]| opened.map_or_else(Vec::new, |opened| opened.passed_over(&setup, records));
     let build = |records| Running::new(&setup, identity, life, records, host);
     let journal = MeteredJournal { journal, metrics: metrics.journal.clone() };
     let pool = tokio::runtime::Handle::current();
     let pool = move |task: Task| drop(pool.spawn_blocking(task));
-    let (driver, effects) = Driver::start(build, journal, pool, options).map_err(|error| {
-        Failure::bad_input(format_args!("{}: {error}", home.folder().journal().display()))
-    })?;
+    let (driver, effects) =
+        Driver::start_behind(more, build, journal, pool, options).map_err(|error| {
+            Failure::bad_input(format_args!("{}: {error}", home.folder().journal().display()))
+        })?;
     Ok((driver, effects, archive))
-}
-
-fn append(journal: &mut Redb, records: &[participant::Record]) -> Result<(), JournalError> {
-    for record in records {
-        // Writing into memory does not fail.
-        journal.append(&borsh::to_vec(record).unwrap_or_default())?;
-    }
-    journal.sync()
 }
 
 async fn start_links(

@@ -40,7 +40,7 @@ const REMEMBERED: usize = 1024;
 pub(super) struct Validator {
     pub(super) driver: Driver<Running>,
     /// What executes the blocks, if the chain does.
-    pub(super) execution: Option<Execution>,
+    pub(super) execution: Option<Arc<Execution>>,
     pub(super) links: Links,
     pub(super) gate: Gate,
     pub(super) arrivals: Arrivals,
@@ -255,7 +255,7 @@ impl Validator {
             key: self.key.get().map(|(key, first)| (hex::encode(key.to_bytes()), first.get())),
             revealed: revealed.iter().map(|(path, count)| (path.to_string(), *count)).collect(),
             links: (up, links.len()),
-            states: self.execution.as_ref().map(Execution::committed),
+            states: self.execution.as_ref().map(|execution| execution.committed()),
             stopped: self.stopped(),
         }
     }

@@ -22,12 +22,16 @@ struct Chain {
 }
 
 impl Chain {
-    fn make(more: &[&str]) -> Self {
+    /// Four validators that have executed some blocks.
+    fn start(more: &[&str]) -> Self {
         let key = SigningKey::from([7; 32]);
         let account = format!("{}={FUNDS}", hex::encode(key.verification_key().to_bytes()));
         let line = ["--pace", "200ms", "--round-timeout", "1s", "--execute", "transfers"];
         let net = Net::make(4, &[&line[..], &["--account", &account], more].concat());
-        Self { net, key }
+        let mut chain = Self { net, key };
+        (0..4).for_each(|validator| chain.net.start(validator));
+        chain.advance(&[0, 1, 2, 3], 3);
+        chain
     }
 
     fn account(&self) -> String {
@@ -119,9 +123,7 @@ fn json(answer: &str) -> Json {
 
 #[test]
 fn a_committee_executes_pays_and_is_followed_through_kills() {
-    let mut chain = Chain::make(&[]);
-    (0..4).for_each(|validator| chain.net.start(validator));
-    chain.advance(&[0, 1, 2, 3], 3);
+    let mut chain = Chain::start(&[]);
     let paid = chain.pay(1, 0);
     chain.wait_for(&paid, 1);
     assert_eq!(chain.balance(1)["balance"], (FUNDS - 10).to_string());
@@ -151,9 +153,7 @@ fn a_committee_executes_pays_and_is_followed_through_kills() {
 
 #[test]
 fn states_that_are_lost_are_executed_again_and_what_does_not_fit_is_refused() {
-    let mut chain = Chain::make(&[]);
-    (0..4).for_each(|validator| chain.net.start(validator));
-    chain.advance(&[0, 1, 2, 3], 3);
+    let mut chain = Chain::start(&[]);
     let paid = chain.pay(0, 0);
     chain.wait_for(&paid, 0);
     // Its records go on behind a block that a new file of states lacks.
@@ -180,9 +180,7 @@ fn states_that_are_lost_are_executed_again_and_what_does_not_fit_is_refused() {
 
 #[test]
 fn states_lead_over_a_change_of_the_committee() {
-    let mut chain = Chain::make(&["--spare", "1"]);
-    (0..4).for_each(|validator| chain.net.start(validator));
-    chain.advance(&[0, 1, 2, 3], 3);
+    let mut chain = Chain::start(&["--spare", "1"]);
     change::replace(&mut chain.net, 3, 4, &[0, 1, 2]);
     chain.advance(&[0, 1, 2], 10);
     // One that begins again is led by what its store has, and comes to the same states.
