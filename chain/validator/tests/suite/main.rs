@@ -8,6 +8,7 @@
 //! | `driver`    | participants behind drivers: two handovers, crashes anywhere               |
 //! | `change`    | participants whose chain changes its committee by transactions             |
 //! | `execution` | the host of the pipeline alone, without an engine                          |
+//! | `early`     | the same, told of slots before their blocks                                |
 //! | `committees` | the same, while the committee changes                                     |
 //! | `sum`       | an executor and a store for the host                                       |
 //! | `joins`     | validators with an engine in each epoch: one joins without an engine       |
@@ -22,6 +23,7 @@ mod adopt;
 mod change;
 mod committees;
 mod driver;
+mod early;
 mod execution;
 mod handover;
 mod handovers;
