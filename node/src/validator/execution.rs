@@ -219,9 +219,11 @@ pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Fa
 /// Has the transactions ordered that clients submit.
 pub(super) async fn submit(validator: Arc<Validator>, mut submitted: UnboundedReceiver<Vec<u8>>) {
     while let Some(transaction) = submitted.recv().await {
-        // The door forgets it after a while, and the client submits it again.
-        if let Err(why) = validator.submit(&transaction) {
-            tracing::debug!(%why, "transaction of a client left out");
+        let transaction = Arc::from(transaction);
+        match validator.mempool.submit_for_client(Arc::clone(&transaction)) {
+            Ok(()) => links::spread(&validator.links, &transaction),
+            // The door forgets it after a while, and the client submits it again.
+            Err(why) => tracing::debug!(%why, "transaction of a client left out"),
         }
     }
 }

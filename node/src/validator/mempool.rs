@@ -1,6 +1,5 @@
 //! Transactions that wait for a block.
 //!
-//! Those that make keys and change committees go first, and have separate places: clients cannot take them.
 //! A transaction leaves when it is seen in a final block, not when it is proposed: the block of a round that
 //! fails is forgotten by everybody else. Each party's transactions have separate places, so that none can
 //! take those of the others, and a block takes from all in turn.
@@ -8,7 +7,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prefinal_crypto_core::access::Party;
-use prefinal_validator::transaction::Kind;
 
 /// How many blocks may wait of each submitter.
 const BLOCKS_EACH: usize = 2;
@@ -24,8 +22,16 @@ pub(crate) enum MempoolError {
     Full { waiting: usize, limit: usize },
 }
 
-/// The transactions of each party, oldest first; those of clients behind all that the chain itself needs.
-type Queues = BTreeMap<(bool, Party), VecDeque<Arc<[u8]>>>;
+/// Who has a queue. Transactions of this validator's clients come behind its own and those of its peers, and cannot take
+/// their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Submitter {
+    Party(Party),
+    Clients,
+}
+
+/// The transactions of each submitter, oldest first.
+type Queues = BTreeMap<Submitter, VecDeque<Arc<[u8]>>>;
 
 /// What waits, oldest first, each transaction once. Clones share it.
 #[derive(Clone)]
@@ -45,6 +51,18 @@ impl Mempool {
     /// # Errors
     /// If it fits into no block, or if too much of that party waits.
     pub(crate) fn submit(&self, from: Party, transaction: Arc<[u8]>) -> Result<(), MempoolError> {
+        self.add(Submitter::Party(from), transaction)
+    }
+
+    /// Takes a transaction of a client, unless it is here already.
+    ///
+    /// # Errors
+    /// If it fits into no block, or if too much of clients waits.
+    pub(crate) fn submit_for_client(&self, transaction: Arc<[u8]>) -> Result<(), MempoolError> {
+        self.add(Submitter::Clients, transaction)
+    }
+
+    fn add(&self, from: Submitter, transaction: Arc<[u8]>) -> Result<(), MempoolError> {
         let (got, longest) = (transaction.len(), self.longest);
         if got > longest {
             return Err(MempoolError::TooLong { got, limit: longest });
@@ -53,8 +71,7 @@ impl Mempool {
         if queues.values().any(|queue| queue.contains(&transaction)) {
             return Ok(());
         }
-        let is_client = Kind::of(&transaction).is_none();
-        let queue = queues.entry((is_client, from)).or_default();
+        let queue = queues.entry(from).or_default();
         let (waiting, limit) = (bytes(queue), longest.saturating_mul(BLOCKS_EACH));
         if waiting.saturating_add(got) > limit {
             return Err(MempoolError::Full { waiting, limit });
@@ -151,5 +168,16 @@ mod tests {
         assert!(mempool.next_block(42, 4).contains(&other));
         mempool.ordered(&[transaction(0, 10)]);
         mempool.submit(ONE, transaction(20, 10)).unwrap();
+    }
+    #[test]
+    fn clients_take_no_partys_places() {
+        let mempool = Mempool::new(100);
+        (0..20).for_each(|byte| mempool.submit_for_client(transaction(byte, 10)).unwrap());
+        let full = mempool.submit_for_client(transaction(20, 10));
+        assert_eq!(full, Err(MempoolError::Full { waiting: 200, limit: 200 }));
+        let own = transaction(21, 100);
+        mempool.submit(ONE, Arc::clone(&own)).unwrap();
+        // It goes first, although it came last and fills the block.
+        assert_eq!(mempool.next_block(104, 4), [own]);
     }
 }

@@ -343,8 +343,7 @@ impl Validator {
         self.submit(&change.to_transaction()).map_err(|error| error.to_string())
     }
 
-    /// Has a transaction ordered.
-    pub(super) fn submit(&self, transaction: &[u8]) -> Result<(), MempoolError> {
+    fn submit(&self, transaction: &[u8]) -> Result<(), MempoolError> {
         let transaction = Arc::from(transaction);
         self.mempool.submit(self.me, Arc::clone(&transaction))?;
         links::spread(&self.links, &transaction);
