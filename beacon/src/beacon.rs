@@ -193,6 +193,7 @@ impl<S: Scheme> Machine for Beacon<S> {
             Input::Checked(verdict) => self.checked(verdict),
             Input::Admitted { path, key } => self.admitted(path, key),
             Input::WasOff { first, last } => self.was_off(first, last),
+            Input::PassedOver { last } => self.pass_over(last),
             Input::Content(content) => self.content(content),
             Input::Switch(switch) => self.switch(switch),
             Input::Tick => {}
@@ -348,10 +349,16 @@ impl<S: Scheme> Beacon<S> {
         }
     }
 
-    /// Handles the slot that the backlog has reached: this party's own partial counts there again.
-    fn regain(&mut self) {
-        let Some(last) = self.limits.backlog.checked_sub(1) else { return };
-        let (slot, path) = (self.head.after(last), self.plan.late());
+    /// Handles the slots from this one on that the backlog has reached: this party's own partials count there again.
+    fn regain(&mut self, from: Slot) {
+        let reached = self.open.range(from..self.head.after(self.limits.backlog).max(from));
+        for slot in reached.map(|(slot, _)| *slot).collect::<Vec<_>>() {
+            self.regain_slot(slot);
+        }
+    }
+
+    fn regain_slot(&mut self, slot: Slot) {
+        let path = self.plan.late();
         let Some(open) = self.open.get(&slot).filter(|open| open.result.is_none()) else { return };
         let Some(bound) = open.value().and_then(|value| bound_value(self.binding, value)) else {
             return;
@@ -619,10 +626,37 @@ impl<S: Scheme> Beacon<S> {
             self.history.push(slot, answer);
         }
         self.standing.released.remove(&slot);
-        self.head = slot.next();
+        self.come_to(slot.next());
+    }
+
+    /// The slots before `head` are finished.
+    fn come_to(&mut self, head: Slot) {
+        let backlog = self.head.after(self.limits.backlog);
+        self.head = head;
         self.forget();
-        self.missed.reached(self.head);
-        self.regain();
+        self.missed.reached(head);
+        self.regain(backlog);
+    }
+
+    /// Finishes final slots whose outputs the host has from elsewhere.
+    fn pass_over(&mut self, last: Slot) {
+        let (first, end) = (self.head, last.next().min(self.local));
+        if last.next() == last || end <= first {
+            return;
+        }
+        let last = Slot::new(end.get().saturating_sub(1));
+        self.persist(Record::PassedOver { first, last });
+        let before = self.passed_over.as_ref().map(|slots| *slots.start());
+        self.passed_over = Some(before.map_or(first, |before| before.min(first))..=last);
+        let open = self.open.split_off(&end);
+        for (slot, open) in std::mem::replace(&mut self.open, open) {
+            if let Some(answer) = open.finality {
+                self.history.push(slot, answer);
+            }
+        }
+        self.standing.released = self.standing.released.split_off(&end);
+        self.come_to(end);
+        self.reveal();
     }
 
     /// Drops the modes that no slot of the history needs, and none of those that were passed over.

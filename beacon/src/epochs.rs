@@ -23,9 +23,11 @@
 //! Both epochs are live until the last old slot is revealed. Until then the new epoch's reveals wait,
 //! together with the notes that record them, so that outputs come in one order. As many wait as the engine is
 //! ahead. Then the old secrets are wiped. Partials that peers may still ask for stay ready until the next
-//! handover, for as many finished slots as [`Limits::history`](crate::Limits) says. A party that was away and passed over
-//! slots of an epoch ([`Record::PassedOver`](crate::Record)) keeps that epoch's secrets, for peers may lack nobody else's
-//! partial of any of them. It wipes them when the first epoch has ended all of whose slots it has had itself.
+//! handover, for as many finished slots as [`Limits::history`](crate::Limits) says. Of epochs before that one nothing is
+//! here, and the host may have outputs in its archive for a peer that asks ([`Effect::Lookup`](crate::Effect)). A party
+//! that was away and passed over slots of an epoch ([`Record::PassedOver`](crate::Record)) keeps that epoch's secrets, for
+//! peers may lack nobody else's partial of any of them. It wipes them when the first epoch has ended all of whose slots
+//! it has had itself.
 //!
 //! An adversary may move from party to party over time. A handover stops it only if nothing of the old epoch
 //! is left to steal. Here the old secrets are wiped. A party that dealt its shares to the next committee
@@ -45,6 +47,8 @@
 //! window ahead, nobody has to wait.
 //!
 //! Difference from the papers: they fix one committee.
+mod past;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -52,6 +56,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::{ChainId, EpochId};
 use prefinal_protocol::{Instant, Machine, Slot, Value, View};
 
+use self::past::Past;
 use crate::beacon::Beacon;
 use crate::config::Config;
 use crate::config_error::ConfigError;
@@ -123,6 +128,11 @@ pub enum Input<S: Function> {
         /// The first slot that was off.
         first: Slot,
         /// The last slot that was off.
+        last: Slot,
+    },
+    /// As [`event::Input::PassedOver`](crate::Input::PassedOver), in every epoch that has slots up to there.
+    PassedOver {
+        /// The last of them.
         last: Slot,
     },
     /// The time that [`wake_at`](prefinal_protocol::Machine::wake_at) named has passed.
@@ -313,6 +323,7 @@ pub struct Epochs<S: Scheme> {
     /// In order: one epoch that is retired, one whose slots are not all revealed, and the next. The last is
     /// the newest.
     terms: BTreeMap<EpochId, Term<S>>,
+    past: Past,
     outputs: VecDeque<Output<S>>,
 }
 
@@ -357,6 +368,7 @@ impl<S: Scheme> Machine for Epochs<S> {
                 self.tell_owner(now, slot, event::Input::Prefinalized { slot, view, value });
             }
             Input::Finalized { slot, value } => {
+                self.past.earn();
                 self.tell_owner(now, slot, event::Input::Finalized { slot, value });
                 self.ended_before(now, slot);
             }
@@ -365,8 +377,15 @@ impl<S: Scheme> Machine for Epochs<S> {
                 // Other messages are of an epoch that is over, or that this party has not been told of.
                 let about = |term: &Term<S>| message.slot().is_none_or(|slot| term.has(slot));
                 let own = self.terms.get(&epoch).is_some_and(about);
-                if own {
-                    self.tell(now, epoch, event::Input::Received { from, message });
+                let is_past = self.terms.keys().next().is_some_and(|oldest| epoch < *oldest);
+                match message {
+                    message if own => {
+                        self.tell(now, epoch, event::Input::Received { from, message });
+                    }
+                    wire::Message::Show { first, count } if is_past => {
+                        self.show_past(now, from, (epoch, first, count));
+                    }
+                    _ => {}
                 }
             }
             Input::Checked { epoch, verdict } => {
@@ -380,6 +399,9 @@ impl<S: Scheme> Machine for Epochs<S> {
             }
             Input::Switch(switch) => self.switch(now, switch),
             Input::WasOff { first, last } => self.was_off(now, first, last),
+            Input::PassedOver { last } => {
+                self.tell_all(now, &event::Input::PassedOver { last });
+            }
             Input::Tick => self.tell_all(now, &event::Input::Tick),
         }
         self.settle();
@@ -405,7 +427,10 @@ impl<S: Scheme> Epochs<S> {
         configs: impl IntoIterator<Item = Config<S>>,
         records: &[Record],
     ) -> Result<Self, HandoverError> {
-        let mut epochs = Self { terms: BTreeMap::new(), outputs: VecDeque::new() };
+        let mut configs = configs.into_iter().peekable();
+        let first = configs.peek().ok_or(HandoverError::NoEpoch)?;
+        let (terms, past) = (BTreeMap::new(), Past::new(&first.limits));
+        let mut epochs = Self { terms, past, outputs: VecDeque::new() };
         for config in configs {
             let (epoch, first) = (config.context.epoch, config.first);
             epochs.check(&config)?;
@@ -417,9 +442,6 @@ impl<S: Scheme> Epochs<S> {
             let own: Vec<wire::Record> = records.iter().filter(own).map(|it| it.record).collect();
             let term = Term::new(config, &own)?;
             epochs.append(epoch, term, first)?;
-        }
-        if epochs.terms.is_empty() {
-            return Err(HandoverError::NoEpoch);
         }
         for epoch in epochs.ids() {
             epochs.drain(epoch);
@@ -658,6 +680,15 @@ impl<S: Scheme> Epochs<S> {
         }
         for (epoch, (first, last)) in owners {
             self.tell(now, epoch, event::Input::WasOff { first, last });
+        }
+    }
+
+    /// Has the host show outputs of an epoch that is not here any more.
+    fn show_past(&mut self, now: Instant, to: Party, (epoch, first, count): (EpochId, Slot, u32)) {
+        let Some(oldest) = self.terms.values().next() else { return };
+        let slots = self.past.show(now, to, (first, count), oldest.first);
+        if !slots.is_empty() {
+            self.effect(Effect::Of { epoch, effect: event::Effect::Lookup { to, slots } });
         }
     }
 

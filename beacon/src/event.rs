@@ -67,6 +67,13 @@ pub enum Input<S: Function> {
         /// The last slot that was off.
         last: Slot,
     },
+    /// The host has the outputs of all slots up to this one from elsewhere, verified. Those of them that are final here
+    /// are finished, as after a start with [`Record::PassedOver`](crate::Record::PassedOver); nothing is handed over for
+    /// them. Of later slots tell again when they are final.
+    PassedOver {
+        /// The last of them.
+        last: Slot,
+    },
     /// The content of a slot's value, for a scheme that needs more than the value's hash. It is best given
     /// before the value is prefinalized. After a restart the host gives the contents of all slots without
     /// output again.

@@ -41,7 +41,7 @@ pub(crate) struct Net {
     queue: VecDeque<(Person, Person, Vec<u8>)>,
     reveals: BTreeMap<Person, Vec<Reveal<Bls>>>,
     retired: BTreeMap<Person, Vec<usize>>,
-    lost: fn(&Message<Bls>) -> bool,
+    pub(crate) lost: fn(&Message<Bls>) -> bool,
 }
 
 impl Net {

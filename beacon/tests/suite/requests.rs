@@ -15,6 +15,7 @@ suite! {
     answers_are_rate_limited_by_peer_and_slot
     finished_slots_answer_within_a_bound_and_after_a_restart
     who_passed_over_slots_gives_its_partials_to_those_that_lack_them
+    what_the_host_has_from_elsewhere_is_finished_and_the_rest_goes_on
     a_skipped_slot_without_input_is_neither_asked_for_nor_answered
     a_party_that_missed_everything_catches_up
     the_log_shrinks_to_a_snapshot
@@ -185,6 +186,48 @@ fn who_passed_over_slots_gives_its_partials_to_those_that_lack_them<S: Instance>
     // A value would enter the function, and is not known here.
     let mut bound = world.restart(A, &BOTH_VALUE, &records);
     assert!(sent(&step(&mut bound, ms(1), request(C, 5))).is_empty());
+}
+
+/// Slots that nobody gives partials of any more, behind which others wait.
+fn what_the_host_has_from_elsewhere_is_finished_and_the_rest_goes_on<S: Instance>() {
+    let world = World::<S>::four(414);
+    let limits = prefinal_beacon::Limits { backlog: 2, ..SLOW.limits };
+    let profile = Profile { limits, ..SLOW };
+    let mut beacon = world.beacon(A, &profile);
+    let mut log = Vec::new();
+    let mut tell = |beacon: &mut prefinal_beacon::Beacon<S>, input| {
+        let outputs = step(beacon, ms(0), input);
+        log.extend(records(&outputs));
+        outputs
+    };
+    let partial = |at| received(B, world.message(B, Path::Slow, slot(at), None));
+    for at in 1..=6 {
+        tell(&mut beacon, finalized(at, Some(V)));
+    }
+    let outputs = tell(&mut beacon, Input::PassedOver { last: slot(4) });
+    assert_eq!(records(&outputs), [Record::PassedOver { first: slot(1), last: slot(4) }]);
+    assert!(reveals(&outputs).is_empty());
+    assert_eq!(beacon.head(), slot(5));
+    assert!(tell(&mut beacon, Input::PassedOver { last: slot(3) }).is_empty(), "it is finished");
+    // The backlog had not reached these two, and each needs this party's own partial.
+    for at in [6, 5] {
+        tell(&mut beacon, partial(at));
+    }
+    assert_eq!(beacon.head(), slot(7));
+    // A slot that is not final here waits for its value, and counts.
+    assert!(tell(&mut beacon, Input::PassedOver { last: slot(9) }).is_empty(), "nothing is final");
+    tell(&mut beacon, finalized(7, Some(V)));
+    let outputs = tell(&mut beacon, Input::PassedOver { last: slot(u64::MAX) });
+    assert!(records(&outputs).is_empty(), "no slot comes after the last");
+    tell(&mut beacon, partial(7));
+    assert_eq!(beacon.head(), slot(8));
+    // It begins again as it was, and peers have its partials.
+    let again = world.restart(A, &profile, &log);
+    for mut beacon in [beacon, again] {
+        assert_eq!(beacon.head(), slot(8));
+        let answer = step(&mut beacon, ms(1), request(C, 2));
+        assert_eq!(sent(&answer), [world.message(A, Path::Slow, slot(2), None)]);
+    }
 }
 
 fn a_skipped_slot_without_input_is_neither_asked_for_nor_answered<S: Instance>() {

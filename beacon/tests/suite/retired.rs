@@ -75,3 +75,76 @@ fn an_epoch_that_was_passed_over_is_answered_for_until_one_was_lived_through() {
     assert!(epochs.beacon(epoch(0)).is_none());
     assert!(!epochs.beacon(epoch(1)).unwrap().holds_secrets());
 }
+
+/// What a host has from elsewhere may reach over the end of an epoch.
+#[test]
+fn the_next_epoch_goes_on_behind_slots_that_are_passed_over() {
+    let who = Person(1);
+    let mut net = Net::new();
+    net.lost = |message| message.message.slot() < Some(slot(BOUNDARIES[0] + 1));
+    net.hand_over(1);
+    for at in 1..=BOUNDARIES[0] + 1 {
+        net.finalize(at);
+        net.deliver();
+    }
+    let epochs = net.people.get_mut(&who).unwrap();
+    assert_eq!(epochs.head(), slot(1));
+    epochs.handle(ms(0), Input::PassedOver { last: slot(BOUNDARIES[0]) });
+    assert_eq!(epochs.head(), slot(BOUNDARIES[0] + 2));
+    let outputs: Vec<_> = std::iter::from_fn(|| epochs.poll()).collect();
+    let over = |of, first, last| {
+        let record = beacon::Record::PassedOver { first: slot(first), last: slot(last) };
+        let record = Record { epoch: epoch(of), record };
+        outputs.iter().any(|output| matches!(output, Output::Keep(kept) if *kept == record))
+    };
+    assert!(over(0, 1, BOUNDARIES[0] - 1) && over(1, BOUNDARIES[0], BOUNDARIES[0]));
+    let shown = outputs.iter().filter_map(|output| match output {
+        Output::Do(Effect::Of { effect: beacon::Effect::Reveal(reveal), .. }) => Some(reveal.slot),
+        _ => None,
+    });
+    assert_eq!(shown.collect::<Vec<_>>(), [slot(BOUNDARIES[0] + 1)]);
+}
+
+/// Two epochs later nothing of an epoch is here, and the host may have its outputs.
+#[test]
+fn of_epochs_that_are_forgotten_the_host_is_asked() {
+    let who = Person(1);
+    let mut net = Net::new();
+    for at in 1..=BOUNDARIES[1] {
+        for (number, boundary) in (1..).zip(BOUNDARIES) {
+            if at == boundary {
+                net.hand_over(number);
+            }
+        }
+        net.finalize(at);
+        net.deliver();
+    }
+    net.wait();
+    let from = party(0, Person(0)).unwrap();
+    let epochs = net.people.get_mut(&who).unwrap();
+    assert!(epochs.beacon(epoch(0)).is_none());
+    let mut ask = |of: usize, first, count| {
+        let message = beacon::Message::Show { first: slot(first), count };
+        epochs.handle(
+            ms(0),
+            Input::Received { from, message: Message { epoch: epoch(of), message } },
+        );
+        let looked_up = std::iter::from_fn(|| epochs.poll()).find_map(|output| match output {
+            Output::Do(Effect::Of { epoch, effect: beacon::Effect::Lookup { to, slots } }) => {
+                Some((epoch, to, slots))
+            }
+            _ => None,
+        });
+        looked_up.map(|(epoch, to, slots)| {
+            assert_eq!(to, from);
+            (epoch, slots.into_iter().map(beacon::Slot::get).collect::<Vec<_>>())
+        })
+    };
+    let last = BOUNDARIES[0] - 1;
+    assert_eq!(ask(0, 1, 2), Some((epoch(0), vec![1, 2])));
+    assert_eq!(ask(0, 1, 2), None, "not again at once");
+    // Nothing of an epoch that is here.
+    assert_eq!(ask(0, last, 9), Some((epoch(0), vec![last])));
+    assert_eq!(ask(0, BOUNDARIES[0], 9), None);
+    assert_eq!(ask(7, 1, 9), None, "an epoch that is to come");
+}
