@@ -144,7 +144,7 @@ pub(super) async fn start<S: NamedScheme, E: NamedEngine, W: Workload>(
         if let Some(place) = doors.get_mut(identity.me.index()) {
             *place = door;
         }
-        let desk = Desk::new(work.librarian(identity.me), links.0.clone());
+        let desk = Desk::new(work.librarian(identity.me), Arc::new(links.0.clone()));
         let waiting = Waiting { identity, journal, links, desk, submitted };
         match waiting.catch_up(work, used) {
             None => run.seat::<W>(waiting, work)?,
@@ -165,7 +165,7 @@ impl<M> Waiting<M> {
     /// What brings it near its peers; `None` if it goes on from its records at once.
     fn catch_up<W: Workload>(&self, work: &W, used: bool) -> Option<Returning> {
         let (answers, heard) = unbounded_channel();
-        let line = Line { outbox: self.links.0.clone(), answers: heard };
+        let line = Line { links: Arc::new(self.links.0.clone()), answers: heard };
         let done = used.then(|| work.catch_up(self.identity.me, line)).flatten()?;
         Some(Returning { done, answers })
     }

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Receiver, UnboundedSender};
 use tokio::task::spawn_blocking;
 
-use super::network::{Incoming, Outbox};
+use super::network::Incoming;
 use crate::http::sync::Librarian;
 
 /// Requests of one peer that are answered at a time, as many as a follower makes. Those on top are left out, and
@@ -20,10 +20,19 @@ const AT_ONCE: usize = 8;
 /// for, and has the threads on which it checks.
 const THREADS: usize = 2;
 
+/// The links on which parties that follow the chain ask, and are answered.
+pub trait SyncLinks: Send + Sync + 'static {
+    /// All other parties that may be asked, in their order.
+    fn peers(&self) -> Vec<Party>;
+
+    /// Sends what a follower asks, or its answer.
+    fn send_sync(&self, to: Party, bytes: Vec<u8>);
+}
+
 /// Answers peers that follow the chain, each a few requests at a time.
 pub struct Desk {
     librarian: Option<Arc<dyn Librarian>>,
-    outbox: Outbox,
+    links: Arc<dyn SyncLinks>,
     open: BTreeMap<Party, Arc<Semaphore>>,
     threads: Arc<Semaphore>,
 }
@@ -31,9 +40,9 @@ pub struct Desk {
 impl Desk {
     /// A desk in front of this librarian; without one, nothing is answered.
     #[must_use]
-    pub fn new(librarian: Option<Arc<dyn Librarian>>, outbox: Outbox) -> Self {
+    pub fn new(librarian: Option<Arc<dyn Librarian>>, links: Arc<dyn SyncLinks>) -> Self {
         let threads = Arc::new(Semaphore::new(THREADS));
-        Self { librarian, outbox, open: BTreeMap::new(), threads }
+        Self { librarian, links, open: BTreeMap::new(), threads }
     }
 
     /// Answers a request, on a thread that may wait for a disk. Gives back what is none: an answer to this party.
@@ -44,12 +53,12 @@ impl Desk {
         let librarian = Arc::clone(self.librarian.as_ref()?);
         let open = self.open.entry(frame.from).or_insert_with(|| Arc::new(Semaphore::new(AT_ONCE)));
         let turn = Arc::clone(open).try_acquire_owned().ok()?;
-        let (outbox, threads) = (self.outbox.clone(), Arc::clone(&self.threads));
+        let (links, threads) = (Arc::clone(&self.links), Arc::clone(&self.threads));
         drop(tokio::spawn(async move {
             let Ok(thread) = threads.acquire_owned().await else { return };
             let answer = spawn_blocking(move || librarian.answer(&frame.content)).await;
             if let Ok(Ok(answer)) = answer {
-                outbox.send_sync(frame.from, answer);
+                links.send_sync(frame.from, answer);
             }
             drop((turn, thread));
         }));

@@ -32,7 +32,7 @@ pub mod network;
 )]
 mod tests;
 
-pub use self::desk::{Desk, aside};
+pub use self::desk::{Desk, SyncLinks, aside};
 use self::network::{Ends, Incoming, Letter, Outbox};
 use crate::archive::Archive;
 use crate::execution::{SlotValues, Told};

@@ -35,6 +35,7 @@ use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender};
 use tokio::sync::mpsc::{channel, unbounded_channel};
 use tokio::time::{Instant as Clock, sleep_until};
 
+use super::desk::SyncLinks;
 use super::frames::Frames;
 
 /// The version of what is said on the streams. It changes with every encoding of a message.
@@ -276,6 +277,17 @@ async fn open<T: WireMessage>(
     }
 }
 
+impl SyncLinks for Outbox {
+    fn peers(&self) -> Vec<Party> {
+        let parties = (0..).map(Party::new).take(self.parties);
+        parties.filter(|party| *party != self.me).collect()
+    }
+
+    fn send_sync(&self, to: Party, bytes: Vec<u8>) {
+        self.post(Addressed { to, stream: SYNC, rank: 0, frame: bytes.into() });
+    }
+}
+
 impl Outbox {
     /// Lets frames travel for so long, by party.
     fn delay(&mut self, delays: Vec<Duration>) {
@@ -306,22 +318,11 @@ impl Outbox {
         }
     }
 
-    /// Sends what a follower asks, or its answer.
-    pub fn send_sync(&self, to: Party, bytes: Vec<u8>) {
-        self.post(Addressed { to, stream: SYNC, rank: 0, frame: bytes.into() });
-    }
-
     fn post(&self, addressed: Addressed) {
         match &self.late {
             None => addressed.send(&self.links),
             Some(late) => late.send(addressed),
         }
-    }
-
-    /// All parties of the committee but this one, in their order.
-    pub fn peers(&self) -> impl Iterator<Item = Party> + use<> {
-        let me = self.me;
-        (0..).map(Party::new).take(self.parties).filter(move |party| *party != me)
     }
 
     fn deliver_together<T: WireMessage>(

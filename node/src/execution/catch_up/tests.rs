@@ -1,27 +1,29 @@
 //! A party that was away, over real links, among peers of which some lie.
 use std::future::pending;
+use std::sync::Mutex;
 
 use prefinal_beacon::StateSig;
 use prefinal_crypto_core::certificate::Certificate;
 use prefinal_execution::{Block, BlockId, Committed, Execution, Executor, Header};
 use prefinal_light::CertifiedBlock;
-use prefinal_protocol::{EpochId, Value};
+use prefinal_protocol::{EpochId, Slot, Value};
 use prefinal_state::Genesis;
 use prefinal_state::transfers::{SignedTransfer, Transfers};
 use prefinal_sync::wire::HeightRange;
 use prefinal_validator::execution::StateCertificate;
 use prefinal_validator::extra::electorate;
 use prefinal_validator::setup::{Algorithm, Identity, Plan, found};
-use prefinal_weighted_rounding::Ratio;
+use prefinal_weighted_rounding::{Ratio, Stake};
 use tempfile::TempDir;
+use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::timeout;
 
 use super::super::executor::Accounts;
-use super::super::{Endings, Library};
+use super::super::{AttestedStore, Endings, Library};
 use super::*;
 use crate::http::sync::{Librarian, SyncError};
-use crate::party::network::{Ends, Incoming, connect_all};
-use crate::party::{Desk, aside};
+use crate::party::network::{Ends, Incoming, Outbox, connect_all};
+use crate::party::{Desk, SyncLinks, aside};
 
 type Stored = Arc<Mutex<AttestedStore<Transfers>>>;
 
@@ -108,8 +110,7 @@ impl World {
             me: Party::new(3),
             setup: Arc::clone(&self.setup),
             quorum: Quorum::BYZANTINE,
-            executor: Arc::new(self.executor()),
-            store: Arc::clone(store),
+            shelf: Shelf { executor: Arc::new(self.executor()), store: Arc::clone(store) },
         }
     }
 
@@ -123,7 +124,7 @@ fn library(store: &Stored) -> Arc<dyn Librarian> {
 }
 
 fn honest(store: &Stored, (outbox, mut inbox): Ends<Silence>) {
-    let mut desk = Desk::new(Some(library(store)), outbox);
+    let mut desk = Desk::new(Some(library(store)), Arc::new(outbox));
     let (answers, _) = unbounded_channel();
     tokio::spawn(async move { aside(&mut inbox, &mut desk, &answers, pending()).await });
 }
@@ -159,9 +160,9 @@ fn liar(store: &Stored, (outbox, mut inbox): Ends<Silence>) {
 
 /// The party catches up, within a time.
 async fn come_back(world: &World, store: &Stored, (outbox, mut inbox): Ends<Silence>) {
-    let mut desk = Desk::new(None, outbox.clone());
+    let mut desk = Desk::new(None, Arc::new(outbox.clone()));
     let (to, answers) = unbounded_channel();
-    let run = world.catch_up(store).run(Line { outbox, answers });
+    let run = world.catch_up(store).run(Line { links: Arc::new(outbox), answers });
     timeout(SOON, aside(&mut inbox, &mut desk, &to, run)).await.expect("in time");
 }
 
@@ -224,10 +225,10 @@ async fn one_that_is_killed_on_the_way_goes_on_from_what_is_durable() {
     let mine = ends.pop().unwrap();
     ends.into_iter().for_each(|ends| honest(&ahead, ends));
     let (outbox, mut inbox) = mine;
-    let mut desk = Desk::new(None, outbox.clone());
+    let mut desk = Desk::new(None, Arc::new(outbox.clone()));
     let line = |to: &Outbox| {
         let (answers, heard) = unbounded_channel();
-        (answers, Line { outbox: to.clone(), answers: heard })
+        (answers, Line { links: Arc::new(to.clone()), answers: heard })
     };
     let (answers, first) = line(&outbox);
     let on_the_way = async {
@@ -303,11 +304,10 @@ fn a_node_that_has_begun_again_says_what_it_does_not_know_yet() {
 #[test]
 fn so_much_stake_as_may_lie_is_not_believed() {
     let world = World::new();
-    let own = world.store(3, 0);
-    let catch_up = world.catch_up(&own);
+    let witnesses = Witnesses { setup: Arc::clone(&world.setup), quorum: Quorum::BYZANTINE };
     let believed = |tips: &[(u32, u64)]| {
         let tips = tips.iter().map(|(party, tip)| (Party::new(*party), Height::new(*tip)));
-        catch_up.believed(&tips.collect()).map(Height::get)
+        witnesses.believed(&tips.collect()).map(Height::get)
     };
     assert_eq!(
         (believed(&[]), believed(&[(0, 9)]), believed(&[(9, 9), (8, 9)])),
