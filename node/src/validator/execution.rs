@@ -17,45 +17,51 @@
 //! **What peers missed.** A party that was away gets blocks from the engine and executes them all. It asks for their
 //! certificates as for values. Peers answer from their stores, for the epochs that they still have.
 //!
-//! **Who does not execute.** A validator that joins later: no committee before its own knows it, so it gets no
-//! certificate of states before. It votes and has values, and signs no states; the others must suffice for that.
-use std::collections::{BTreeMap, VecDeque};
+//! **Who joins later** has no certificates of states before its own epoch. It follows its peers as a full node does, into
+//! its own store, until it has the state before its first slot, and executes from there on (`worker`). The same does a
+//! party that is far behind while its peers are not.
+//!
+//! **If states stand still** because too much stake signs none, blocks and values go on, and what is to be executed waits,
+//! in memory and in the journal. From [`LAG`] waiting blocks on validators put no transactions of clients into blocks, so
+//! what waits is empty, and says so.
+mod files;
+mod held;
+mod worker;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant as Clock};
+use std::time::Duration;
 
 use axum::Router;
-use prefinal_beacon::stack::{Channels, Envelope, OneOf};
+use prefinal_beacon::stack::{Channels, OneOf};
 use prefinal_beacon::{Bls, Random as _, Slot, StateSig, epochs};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::{PublicKey, Signature};
 use prefinal_crypto_core::context::EpochId;
-use prefinal_engine::Quorum;
-use prefinal_execution::{Executor, Header, Height, Store as _};
+use prefinal_execution::Header;
 use prefinal_home::{ExecutorName, Home};
-use prefinal_journal::{Journal, JournalError, Journaled, Redb, read_records};
 use prefinal_lab::Failure;
-use prefinal_protocol::{Instant, Machine, Recipient};
+use prefinal_net::{Frame, Links};
 use prefinal_state::Genesis;
 use prefinal_state::transfers::{AccountId, Amount, Transfers, genesis_rows};
-use prefinal_validator::ChainApplication;
-use prefinal_validator::adopt::{self, StoredBlocks as _};
-use prefinal_validator::application::{Effect, Input, Judged, Output};
-use prefinal_validator::execution::{BlockEvent, PastBlocks, PipelineHost, Record, Workers, shown};
+use prefinal_validator::adopt;
+use prefinal_validator::application::{Input, Judged};
+use prefinal_validator::execution::{PipelineHost, Workers};
 use prefinal_validator::participant::{self, Participant};
 use prefinal_validator::setup::{FIRST, Setup};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::home;
+use self::files::{Files, JournaledHost, last};
+pub(super) use self::worker::Worker;
 use super::links;
 use super::state::{Validator, lock};
 use crate::execution::{
     Announcements, AttestedStore, BeaconKey, Door, Endings, Library, NamedExecutor, Prover,
-    SlotValues, TransactionId, certificate_of, pipeline, waypoint,
+    SlotValues, waypoint,
 };
 use crate::http::{sync, transactions};
 use crate::output::named;
-use crate::party::Time;
+use crate::party::{Desk, Time};
 
 /// The channel beside the values: certificates of states. Chains that execute nothing do not use it.
 pub(super) type Beside = (StateSig, ());
@@ -69,11 +75,17 @@ type Pipeline = PipelineHost<Store>;
 /// A message of the channels beside the values.
 type BesideMessage = <Beside as Channels>::Message;
 
+/// What they are told.
+type BesideInput = <Beside as Channels>::Input;
+
 /// How often is asked how far the participant has judged, if nothing happens.
 pub(super) const ASK: Duration = Duration::from_millis(100);
 
 /// Questions of peers for certificates that may wait for the store. Those on top are left out, and the peer asks again.
 const QUESTIONS: usize = 256;
+
+/// From so many blocks that wait for their states on, no more transactions are taken.
+const LAG: usize = 256;
 
 /// The participant is asked after so many effects, if there is no pause between them.
 const OFTEN: usize = 64;
@@ -86,27 +98,6 @@ enum Note {
     Stop,
 }
 
-/// The pipeline as a machine.
-struct Host(Pipeline);
-
-impl Machine for Host {
-    type Input = Input<Pipeline>;
-    type Record = Record;
-    type Effect = Effect<Pipeline>;
-
-    fn handle(&mut self, now: Instant, input: Self::Input) {
-        self.0.handle(now, input);
-    }
-
-    fn poll(&mut self) -> Option<Output<Pipeline>> {
-        self.0.poll()
-    }
-
-    fn wake_at(&self) -> Option<Instant> {
-        None
-    }
-}
-
 /// What a process that executes has beside its participant, as its other parts see it.
 pub(super) struct Execution {
     notes: UnboundedSender<Note>,
@@ -117,6 +108,10 @@ pub(super) struct Execution {
     committed: AtomicU64,
     /// How many questions of peers wait.
     questions: AtomicUsize,
+    /// How many blocks wait for their states.
+    waiting: AtomicUsize,
+    /// Where answers of peers go while this party follows them.
+    answers: Mutex<Option<UnboundedSender<Frame>>>,
     /// Values of blocks that were not committed at the start.
     past: Mutex<Vec<(Slot, Signature)>>,
     /// Whether the process ends.
@@ -152,7 +147,11 @@ impl Opened {
 
 /// The pipeline before its thread runs.
 pub(super) struct Pending {
-    host: Journaled<Host, Redb>,
+    /// `None` for a validator that joins later, until it has the states up to its first slot.
+    host: Option<JournaledHost>,
+    files: Files,
+    /// The first slot that a committee with this party certifies, if it is known.
+    first: Option<Slot>,
     notes: UnboundedReceiver<Note>,
     workers: Workers<Store>,
     announcements: Announcements,
@@ -164,27 +163,15 @@ pub(super) struct Pending {
 /// If a file is not to be had, is another chain's, or does not fit to the other.
 pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Failure> {
     let Some(genesis) = genesis(home)? else { return Ok(None) };
-    if home.party().is_none() {
-        tracing::warn!("this validator joins later: it executes nothing and signs no states");
-        return Ok(None);
-    }
     let values = Arc::<SlotValues>::default();
-    let (file, name) = (home.folder().states(), genesis.block);
-    let mut store =
-        Store::open(&file, &genesis, Arc::clone(&values)).map_err(|error| named(&file, error))?;
+    let file = home.folder().states();
     let failed = |error| named(&file, error);
-    let committed = store.committed().map_err(failed)?.height;
-    let header = Some(committed).filter(|height| *height > Height::GENESIS);
-    let header = header.and_then(|height| store.header(height));
-    let recovered = store.recover().map_err(failed)?;
+    let store = Store::open(&file, &genesis, Arc::clone(&values)).map_err(failed)?;
+    let header = last(&store).map_err(failed)?;
     let store = Arc::new(Mutex::new(store));
-    let file = home.folder().execution();
-    let journal = journal(home, header)?;
-    let host = Journaled::open(journal, |records| {
-        let past = PastBlocks { genesis: name, recovered, records };
-        pipeline(setup, Quorum::BYZANTINE, past).map(Host)
-    });
-    let host = host.map_err(|error| named(&file, error))?;
+    let files = Files::new(home, setup, genesis.block);
+    let is_founder = home.party().is_some();
+    let host = (is_founder || files.has_begun()).then(|| files.open(&store)).transpose()?;
     let executor = Arc::new(<Transfers as NamedExecutor>::new(setup.context.chain));
     let endings = Endings::default();
     let prover = Prover { chain: setup.context.chain, endings: endings.clone() };
@@ -202,15 +189,24 @@ pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Fa
         values,
         door: Arc::new(door),
         library: Arc::new(library),
-        committed: AtomicU64::new(committed.get()),
+        committed: AtomicU64::new(header.map_or(0, |header| header.height.get())),
         questions: AtomicUsize::new(0),
+        waiting: AtomicUsize::new(0),
+        answers: Mutex::default(),
         past: Mutex::default(),
         ending: AtomicBool::new(false),
     };
     let announcements = Announcements::new(Arc::clone(setup), endings);
     Ok(Some(Opened {
         execution: Arc::new(execution),
-        pending: Pending { host, notes, workers: Workers { executor, store }, announcements },
+        pending: Pending {
+            host,
+            files,
+            first: is_founder.then_some(Slot::new(0)),
+            notes,
+            workers: Workers { executor, store },
+            announcements,
+        },
         submitted,
         last: header,
     }))
@@ -239,50 +235,6 @@ fn genesis(home: &Home) -> Result<Option<Genesis>, Failure> {
     let balances = balances.map(|one| (AccountId::new(one.key), Amount::new(one.balance)));
     let rows = genesis_rows(&balances.collect());
     Ok(Some(Genesis::of(rows.map_err(|error| named(&home.folder().genesis(), error))?)))
-}
-
-/// Opens the journal, or makes it, and leaves out what the store has.
-fn journal(home: &Home, committed: Option<Header>) -> Result<Redb, Failure> {
-    let (file, owner) = (home.folder().execution(), home::owner_of(home));
-    let opened = match file.exists() {
-        true => Redb::open(&file, &owner),
-        false => Redb::create(&file, &owner),
-    };
-    let mut journal = opened.map_err(|error| named(&file, error))?;
-    let shorten = |journal: &mut Redb| -> Result<Option<Height>, JournalError> {
-        let (mut kept, mut behind) = (VecDeque::new(), None);
-        for record in read_records::<Record>(journal)? {
-            let is_stored = |slot: &Slot| committed.is_some_and(|header| *slot <= header.slot);
-            match &record {
-                Record::Adopted(header) => behind = behind.max(Some(header.height)),
-                Record::Pipeline(prefinal_execution::Record::Voted(claim))
-                    if committed.is_some_and(|header| claim.height <= header.height) => {}
-                Record::Ordered { slot, .. }
-                | Record::Value { slot, .. }
-                | Record::Certified { slot, .. }
-                    if is_stored(slot) => {}
-                // Writing into memory does not fail.
-                _ => kept.push_back(borsh::to_vec(&record).unwrap_or_default()),
-            }
-        }
-        if let Some(header) = committed {
-            kept.push_front(borsh::to_vec(&Record::Adopted(header)).unwrap_or_default());
-            journal.replace(kept.make_contiguous())?;
-        }
-        Ok(behind)
-    };
-    let behind = shorten(&mut journal).map_err(|error| named(&file, error))?;
-    if behind > committed.map(|header| header.height) {
-        let states = home.folder().states();
-        return Err(named(
-            &states,
-            format_args!(
-                "lacks blocks that were committed here; remove it and {}: then all blocks are executed again",
-                file.display()
-            ),
-        ));
-    }
-    Ok(journal)
 }
 
 impl Execution {
@@ -333,6 +285,26 @@ impl Execution {
     fn value(&self, slot: Slot, signature: Signature) {
         self.values.insert(slot, signature);
         self.tell(Input::Value { slot, value: Bls::randomness(&signature) });
+    }
+
+    /// What answers peers that follow.
+    pub(super) fn desk(&self, links: &Links) -> Desk {
+        let librarian: Arc<dyn sync::Librarian> = Arc::<Library<_, _>>::clone(&self.library);
+        let links = links::SyncPeers { links: links.clone(), peers: Vec::new() };
+        Desk::new(Some(librarian), Arc::new(links))
+    }
+
+    /// A peer has answered.
+    pub(super) fn hear(&self, answer: Frame) {
+        if let Some(answers) = &*lock(&self.answers) {
+            // If nobody listens any more, it comes too late.
+            drop(answers.send(answer));
+        }
+    }
+
+    /// Whether so many blocks wait for their states that no more transactions are taken.
+    pub(super) fn is_behind(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) >= LAG
     }
 
     /// The committee has its key.
@@ -414,142 +386,5 @@ fn look_up_of(effect: &<Beside as Channels>::Effect) -> Option<Question<'_>> {
             effect: prefinal_beacon::Effect::Lookup { to, slots },
         }) => Some(Question { epoch: *epoch, from: *to, slots }),
         _ => None,
-    }
-}
-
-/// The pipeline at work, on its own thread.
-pub(super) struct Worker {
-    validator: Arc<Validator>,
-    execution: Arc<Execution>,
-    host: Journaled<Host, Redb>,
-    notes: UnboundedReceiver<Note>,
-    workers: Workers<Store>,
-    announcements: Announcements,
-    /// The transactions of blocks that are not committed yet.
-    open: BTreeMap<Height, Vec<TransactionId>>,
-    begun: Clock,
-    pool: tokio::runtime::Handle,
-}
-
-impl Worker {
-    pub(super) fn new(
-        validator: Arc<Validator>,
-        execution: Arc<Execution>,
-        pending: Pending,
-    ) -> Self {
-        let Pending { host, notes, workers, announcements } = pending;
-        let (begun, pool) = (Clock::now(), tokio::runtime::Handle::current());
-        let open = BTreeMap::new();
-        Self { validator, execution, host, notes, workers, announcements, open, begun, pool }
-    }
-
-    /// Works until the process ends, or the pipeline stops.
-    pub(super) fn run(mut self) {
-        while let Some(Note::Input(input)) = self.notes.blocking_recv()
-            && !self.execution.ending.load(Ordering::Relaxed)
-        {
-            if let Err(why) = self.take(*input) {
-                return self.validator.end(format_args!("states: {why}"));
-            }
-        }
-    }
-
-    fn take(&mut self, input: Input<Pipeline>) -> Result<(), String> {
-        if let Input::Beside(effect) = &input
-            && let Some(question) = look_up_of(effect)
-        {
-            self.look_up(&question);
-        }
-        let now = Instant::at(self.begun.elapsed());
-        self.host.handle(now, input).map_err(|error| error.to_string())?;
-        while let Some(effect) = self.host.poll().map_err(|error| error.to_string())? {
-            self.act(effect)?;
-        }
-        Ok(())
-    }
-
-    fn act(&mut self, effect: Effect<Pipeline>) -> Result<(), String> {
-        match effect {
-            Effect::Beside(input) => {
-                let told = self.validator.driver.tell(participant::Input::Beside(input));
-                told.map_err(|why| why.to_string())?;
-            }
-            Effect::Show { to, epoch, message } => self.show(to, epoch, message),
-            Effect::Run(job) => {
-                let (workers, execution) = (self.workers.clone(), Arc::clone(&self.execution));
-                let validator = Arc::clone(&self.validator);
-                let work = self.pool.spawn_blocking(move || Pipeline::run(job, &workers));
-                drop(self.pool.spawn(async move {
-                    match work.await {
-                        Ok(verdict) => execution.tell(Input::Checked(verdict)),
-                        Err(why) if why.is_panic() => {
-                            validator.end(format_args!("states: {why}"));
-                        }
-                        // The process ends.
-                        Err(_) => {}
-                    }
-                }));
-            }
-            Effect::Tell(event) => self.told(event)?,
-        }
-        Ok(())
-    }
-
-    fn show(&self, to: Party, epoch: EpochId, message: BesideMessage) {
-        let envelope = Envelope::one(epoch, OneOf::Rest(message));
-        links::send(&self.validator.links, Recipient::One(to), &envelope);
-    }
-
-    /// Shows a peer the certificates that it missed, as far as the store has them.
-    fn look_up(&self, question: &Question<'_>) {
-        let Question { epoch, from, slots } = *question;
-        self.execution.questions.fetch_sub(1, Ordering::Relaxed);
-        for slot in slots {
-            let found = certificate_of(lock(&self.workers.store).states(), *slot);
-            // What cannot be read is not shown; the peer asks the next one.
-            let Ok(Some((root, of))) = found else { continue };
-            if of.epoch == epoch {
-                let message = OneOf::First(shown(*slot, root, of.certificate));
-                self.show(from, epoch, message);
-            }
-        }
-    }
-
-    fn told(
-        &mut self,
-        event: BlockEvent<<Transfers as Executor>::Transaction>,
-    ) -> Result<(), String> {
-        match event {
-            BlockEvent::Ordered(block) => {
-                self.execution.door.open();
-                let ids = block.transactions().iter().map(Transfers::hash).collect();
-                self.open.insert(block.header.height, ids);
-            }
-            BlockEvent::Committed(committed) => {
-                let height = committed.height;
-                let ids = self.open.remove(&height).unwrap_or_default();
-                self.execution.committed.store(height.get(), Ordering::Relaxed);
-                self.execution.door.commit(height, &ids);
-                self.settle()?;
-            }
-            BlockEvent::Follows { setup, first } => {
-                self.announcements.follow(setup, first);
-                self.settle()?;
-            }
-            BlockEvent::Accused { party, fault } => {
-                let name = self.validator.name_of(party);
-                self.validator.metrics.accused(name.clone());
-                tracing::warn!(party = party.get(), name, fault, "accused");
-            }
-            BlockEvent::Refused(refusal) => tracing::warn!(%refusal, "state refused"),
-            BlockEvent::Stopped(stop) => return Err(stop.to_string()),
-            BlockEvent::Executed(_) | BlockEvent::Certified(_) => {}
-        }
-        Ok(())
-    }
-
-    fn settle(&mut self) -> Result<(), String> {
-        let store = lock(&self.workers.store);
-        self.announcements.settle::<Transfers>(store.states()).map_err(|error| error.to_string())
     }
 }

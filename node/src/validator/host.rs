@@ -12,6 +12,7 @@ use prefinal_crypto_core::access::Party;
 use prefinal_driver::{Driver, StopReason};
 use prefinal_malachite::{Block, BlockId, Height, MAX_EXTENSION, Misbehavior, Validators};
 use prefinal_malachite_app::Host;
+use prefinal_validator::execution::MARK;
 use tokio::time::sleep;
 
 use super::execution::Running;
@@ -116,7 +117,11 @@ impl Host for ChainHost {
     }
 
     fn transactions(&self, _: Height, max_bytes: usize) -> Vec<Arc<[u8]>> {
-        self.validator.mempool.next_block(max_bytes, prefinal_malachite_app::TRANSACTION_OVERHEAD)
+        const OVERHEAD: usize = prefinal_malachite_app::TRANSACTION_OVERHEAD;
+        let execution = self.validator.execution.as_ref();
+        let is_behind = execution.is_some_and(|execution| execution.is_behind());
+        let is_wanted = |transaction: &[u8]| !(is_behind && transaction.starts_with(&[MARK]));
+        self.validator.mempool.next_block(max_bytes, OVERHEAD, is_wanted)
     }
 
     fn misbehaved(&self, evidence: &Misbehavior) {

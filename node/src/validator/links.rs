@@ -4,6 +4,7 @@
 //! |--------------|----------------------------------------------------------------------|-------------|
 //! | beacon       | late partials, early ones that a vote had no room for, missed values; the same of states | yes |
 //! | transactions | key generation, for the party that proposes next                     | no          |
+//! | sync         | what a validator asks that lacks states, and its answers, as [`prefinal_sync`] has them | last |
 //!
 //! The engine has its own network, which this does not touch. What the links promise, and what strangers
 //! and liars get, says [`prefinal_net`].
@@ -20,15 +21,17 @@ use prefinal_protocol::Recipient;
 
 use super::execution::Beside;
 use super::state::Validator;
+use crate::party::SyncLinks;
 
 /// The version of what is said on the streams. It changes with every encoding of a message.
-pub(super) const VERSION: u16 = 2;
+pub(super) const VERSION: u16 = 3;
 
 /// The program, as peers see it.
 pub(super) const AGENT: &str = concat!("prefinal ", env!("CARGO_PKG_VERSION"));
 
 const BEACON: StreamId = StreamId::new(0);
 const TRANSACTIONS: StreamId = StreamId::new(1);
+const SYNC: StreamId = StreamId::new(2);
 
 /// A message between the beacons of two validators.
 pub(super) type Message = Envelope<(Bls, Beside)>;
@@ -36,6 +39,8 @@ pub(super) type Message = Envelope<(Bls, Beside)>;
 /// The streams by their numbers. A beacon's frame is one envelope; a transaction is at most a block long.
 pub(super) fn streams(max_block_bytes: usize, config: &LinksConfig) -> Vec<StreamOptions> {
     const BEACON_FRAME: NonZeroU32 = NonZeroU32::new(1 << 20).unwrap();
+    /// The longest answer to a follower, and a little more.
+    const SYNC_FRAME: NonZeroU32 = NonZeroU32::new(8 << 20).unwrap();
     let block = u32::try_from(max_block_bytes).ok().and_then(NonZeroU32::new);
     let rate = NonZeroU32::new(config.rate).unwrap_or(NonZeroU32::MIN);
     let [queue, inbox] =
@@ -46,6 +51,8 @@ pub(super) fn streams(max_block_bytes: usize, config: &LinksConfig) -> Vec<Strea
     vec![
         stream("beacon", BEACON_FRAME, 1),
         stream("transactions", block.unwrap_or(BEACON_FRAME), 0),
+        // A longest frame a second.
+        StreamOptions::new("sync", SYNC_FRAME, SYNC_FRAME, -1),
     ]
 }
 
@@ -62,6 +69,25 @@ pub(super) fn spread(links: &Links, transaction: &Arc<[u8]>) {
     sent(links.send(Recipient::All, TRANSACTIONS, &Bytes::copy_from_slice(transaction)));
 }
 
+/// The links as those have them that follow.
+pub(super) struct SyncPeers {
+    pub(super) links: Links,
+    /// Who may be asked.
+    pub(super) peers: Vec<Party>,
+}
+
+impl SyncLinks for SyncPeers {
+    fn peers(&self) -> Vec<Party> {
+        self.peers.clone()
+    }
+
+    fn send_sync(&self, to: Party, bytes: Vec<u8>) {
+        if let Err(why) = self.links.send(Recipient::One(to), SYNC, &bytes.into()) {
+            tracing::debug!(%why, "frame left out");
+        }
+    }
+}
+
 /// A peer that is away or does not read misses frames, and asks again when it is back.
 fn sent(result: Result<(), SendError>) {
     match result {
@@ -73,6 +99,7 @@ fn sent(result: Result<(), SendError>) {
 
 /// Reads what arrives until the links end.
 pub(super) async fn read(validator: Arc<Validator>, mut inbox: Inbox) {
+    let mut desk = validator.execution.as_ref().map(|execution| execution.desk(&validator.links));
     while let Some(incoming) = inbox.recv().await {
         match incoming {
             Incoming::Frame(frame) if frame.stream == BEACON => {
@@ -83,6 +110,12 @@ pub(super) async fn read(validator: Arc<Validator>, mut inbox: Inbox) {
                         let why = LinkError::Rejected(format!("undecodable frame: {error}"));
                         validator.links.reject(frame.from, &why);
                     }
+                }
+            }
+            Incoming::Frame(frame) if frame.stream == SYNC => {
+                let answer = desk.as_mut().and_then(|desk| desk.answer(frame));
+                if let (Some(answer), Some(execution)) = (answer, &validator.execution) {
+                    execution.hear(answer);
                 }
             }
             Incoming::Frame(frame) => {

@@ -81,8 +81,13 @@ impl Mempool {
     }
 
     /// What the next block may hold, in at most `most` bytes, `overhead` of them for each transaction: the oldest of
-    /// each party, then the second of each. It goes on waiting.
-    pub(crate) fn next_block(&self, most: usize, overhead: usize) -> Vec<Arc<[u8]>> {
+    /// each party, then the second of each, as far as they are wanted. It goes on waiting.
+    pub(crate) fn next_block(
+        &self,
+        most: usize,
+        overhead: usize,
+        is_wanted: impl Fn(&[u8]) -> bool,
+    ) -> Vec<Arc<[u8]>> {
         let queues = self.lock();
         let deepest = queues.values().map(VecDeque::len).max().unwrap_or(0);
         let in_turn =
@@ -97,7 +102,7 @@ impl Mempool {
             }
             None => false,
         };
-        in_turn.filter(|transaction| fits(transaction)).cloned().collect()
+        in_turn.filter(|one| is_wanted(one) && fits(one)).cloned().collect()
     }
 
     /// These are in a final block.
@@ -146,10 +151,15 @@ mod tests {
         assert_eq!(mempool.bytes(), 140);
         // The second does not fit beside the first; the third does. Nothing leaves by being proposed.
         for _ in 0..2 {
-            assert_eq!(mempool.next_block(110, 4), [Arc::clone(&one), Arc::clone(&three)]);
+            assert_eq!(
+                mempool.next_block(110, 4, |_| true),
+                [Arc::clone(&one), Arc::clone(&three)]
+            );
         }
+        let two_alone = mempool.next_block(110, 4, |transaction| transaction.first() == Some(&2));
+        assert_eq!(two_alone, [Arc::clone(&two)], "what is not wanted takes no room");
         mempool.ordered(&[one, transaction(9, 9)]);
-        assert_eq!(mempool.next_block(110, 4), [two, three]);
+        assert_eq!(mempool.next_block(110, 4, |_| true), [two, three]);
         assert_eq!(mempool.bytes(), 80);
     }
 
@@ -165,7 +175,7 @@ mod tests {
         // Others have theirs, and their turn comes although one was there before with much.
         let other = transaction(21, 10);
         mempool.submit(TWO, Arc::clone(&other)).unwrap();
-        assert!(mempool.next_block(42, 4).contains(&other));
+        assert!(mempool.next_block(42, 4, |_| true).contains(&other));
         mempool.ordered(&[transaction(0, 10)]);
         mempool.submit(ONE, transaction(20, 10)).unwrap();
     }
@@ -178,6 +188,6 @@ mod tests {
         let own = transaction(21, 100);
         mempool.submit(ONE, Arc::clone(&own)).unwrap();
         // It goes first, although it came last and fills the block.
-        assert_eq!(mempool.next_block(104, 4), [own]);
+        assert_eq!(mempool.next_block(104, 4, |_| true), [own]);
     }
 }

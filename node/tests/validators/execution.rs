@@ -193,7 +193,18 @@ fn states_lead_over_a_change_of_the_committee() {
     let (height, root) = chain.follow(0, "follower", &[]);
     let (again, other) = chain.follow(1, "other", &[]);
     assert!(again > height || other == root);
-    // The newcomer has values, and executes nothing.
-    chain.net.advance(&[4], 5);
-    assert!(chain.net.status(4).unwrap()["states"].is_null());
+    // The newcomer has followed its peers up to its first slot, and executes on. It shows all of the chain.
+    chain.advance(&[0, 1, 2, 4], 5);
+    assert_eq!(chain.balance(4)["balance"], (FUNDS - 10).to_string());
+    let (further, _) = chain.follow(4, "third", &[]);
+    assert!(further > again);
+    // Without its signature no state is certified any more.
+    chain.net.kill(2);
+    let paid = chain.pay(4, 1);
+    chain.wait_for(&paid, 4);
+    chain.advance(&[0, 1, 4], 5);
+    // It begins again as any other.
+    chain.net.kill(4);
+    chain.net.start(4);
+    chain.advance(&[0, 1, 4], 5);
 }

@@ -24,7 +24,7 @@ use tokio::time::timeout;
 use crate::net::{Net, PATIENCE};
 
 /// What this release speaks on the links.
-pub(crate) const VERSION: u16 = 2;
+pub(crate) const VERSION: u16 = 3;
 
 pub(crate) const BEACON: StreamId = StreamId::new(0);
 pub(crate) const TRANSACTIONS: StreamId = StreamId::new(1);

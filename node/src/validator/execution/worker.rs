@@ -1,0 +1,396 @@
+//! The pipeline at work, on its own thread.
+//!
+//! ```text
+//!  not in the committee yet ──► follows ──► blocks up to its first slot are stored ──► executes
+//!                                  ▲                                                   │
+//!                                  └──────── so many blocks wait, and peers are ahead ─┘
+//! ```
+//! A party follows as any full node does: what blocks change comes from its peers, over the validators' links, and is
+//! verified against the chain's first committee. Nothing is executed then. Certificates of slots that it has stored so are
+//! passed over in its channel.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant as Clock};
+
+use prefinal_beacon::stack::{Envelope, OneOf};
+use prefinal_beacon::{Slot, epochs};
+use prefinal_crypto_core::access::Party;
+use prefinal_crypto_core::context::EpochId;
+use prefinal_engine::Quorum;
+use prefinal_execution::{Executor, Header, Height};
+use prefinal_protocol::{Instant, Recipient};
+use prefinal_state::transfers::Transfers;
+use prefinal_validator::ChainApplication;
+use prefinal_validator::application::{Effect, Input};
+use prefinal_validator::execution::{BlockEvent, Workers, shown};
+use prefinal_validator::participant;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::super::links;
+use super::super::state::{Validator, lock};
+use super::files::{Files, JournaledHost, last};
+use super::held::{Held, Told};
+use super::{
+    BesideInput, BesideMessage, Execution, Note, Pending, Pipeline, Question, Store, look_up_of,
+};
+use crate::execution::{
+    Announcements, Following, Line, NamedExecutor as _, Shelf, TransactionId, Witnesses,
+    certificate_of,
+};
+
+/// If so many blocks wait, the party looks whether its peers are ahead.
+const BEHIND: usize = 1024;
+
+/// It follows until it is so few slots behind what is ordered.
+const NEAR: u64 = 64;
+
+/// So long it listens to what peers have.
+const SURVEY: Duration = Duration::from_secs(2);
+
+/// How long it waits after its peers were of no use.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The pipeline at work.
+pub(in crate::validator) struct Worker {
+    validator: Arc<Validator>,
+    execution: Arc<Execution>,
+    files: Files,
+    /// The pipeline, while it runs.
+    host: Option<JournaledHost>,
+    /// The first slot that a committee with this party certifies, once it is known.
+    first: Option<Slot>,
+    told: Told,
+    held: Held,
+    notes: UnboundedReceiver<Note>,
+    workers: Workers<Store>,
+    announcements: Announcements,
+    /// The transactions of blocks that are not committed yet.
+    open: BTreeMap<Height, Vec<TransactionId>>,
+    /// Jobs that are at work.
+    jobs: usize,
+    /// The last ordered slot.
+    ordered: Slot,
+    /// The last block that was stored by following.
+    followed: Option<Header>,
+    /// If more blocks wait than this, the party looks whether its peers are ahead.
+    behind: usize,
+    begun: Clock,
+    pool: tokio::runtime::Handle,
+}
+
+impl Worker {
+    pub(in crate::validator) fn new(
+        validator: Arc<Validator>,
+        execution: Arc<Execution>,
+        pending: Pending,
+    ) -> Self {
+        let Pending { host, files, first, notes, workers, announcements } = pending;
+        Self {
+            validator,
+            execution,
+            files,
+            host,
+            first,
+            told: Told::default(),
+            held: Held::new(),
+            notes,
+            workers,
+            announcements,
+            open: BTreeMap::new(),
+            jobs: 0,
+            ordered: Slot::new(0),
+            followed: None,
+            behind: BEHIND,
+            begun: Clock::now(),
+            pool: tokio::runtime::Handle::current(),
+        }
+    }
+
+    /// Works until the process ends, or the pipeline stops.
+    pub(in crate::validator) fn run(mut self) {
+        if let Err(why) = self.work() {
+            self.validator.end(format_args!("states: {why}"));
+        }
+    }
+
+    fn work(&mut self) -> Result<(), String> {
+        loop {
+            if self.host.is_none() {
+                let pool = self.pool.clone();
+                if !pool.block_on(self.follow())? {
+                    return Ok(());
+                }
+            }
+            let Some(input) = self.notes.blocking_recv().and_then(|note| self.heard(note)) else {
+                return Ok(());
+            };
+            self.note(&input);
+            self.take(input)?;
+            self.tell_waiting();
+            if self.open.len() > self.behind && !self.leave() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What the thread was told; `None` if the process ends.
+    fn heard(&self, note: Note) -> Option<Input<Pipeline>> {
+        match note {
+            Note::Input(input) if !self.execution.ending.load(Ordering::Relaxed) => Some(*input),
+            Note::Input(_) | Note::Stop => None,
+        }
+    }
+
+    /// Notes what has to be known although the pipeline does not run.
+    fn note(&mut self, input: &Input<Pipeline>) {
+        self.told.note(input);
+        match input {
+            Input::Follows { .. } => {
+                self.first = self.first.or(self.told.first_with(self.validator.me))
+            }
+            Input::Ordered { slot, .. } => self.ordered = self.ordered.max(*slot),
+            Input::Checked(_) => self.jobs = self.jobs.saturating_sub(1),
+            Input::Beside(effect) => {
+                if let Some(question) = look_up_of(effect) {
+                    self.look_up(&question);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, input: Input<Pipeline>) -> Result<(), String> {
+        let is_stored = match &input {
+            Input::Ordered { slot, .. } => self.followed.is_some_and(|last| *slot <= last.slot),
+            Input::Began { .. } => true,
+            _ => false,
+        };
+        let Some(host) = &mut self.host else { return Ok(()) };
+        host.handle(Instant::at(self.begun.elapsed()), input).map_err(|error| error.to_string())?;
+        while let Some(host) = &mut self.host
+            && let Some(effect) = host.poll().map_err(|error| error.to_string())?
+        {
+            self.act(effect)?;
+        }
+        if is_stored { self.pass_over() } else { Ok(()) }
+    }
+
+    /// Certificates of blocks that were stored by following are not waited for in the channel. It takes those of slots
+    /// that are final here.
+    fn pass_over(&self) -> Result<(), String> {
+        let Some(stored) = self.followed else { return Ok(()) };
+        let input = epochs::Input::PassedOver { last: stored.slot.min(self.ordered) };
+        self.tell_channels(OneOf::First(input))
+    }
+
+    /// Ends the pipeline and what is at work for it, to follow. Gives false if the process ends.
+    fn leave(&mut self) -> bool {
+        while self.jobs > 0 {
+            let Some(input) = self.notes.blocking_recv().and_then(|note| self.heard(note)) else {
+                return false;
+            };
+            self.note(&input);
+            self.held.keep(input, self.first);
+        }
+        self.host = None;
+        true
+    }
+
+    /// Follows until this party executes on. Gives false if the process ends.
+    async fn follow(&mut self) -> Result<bool, String> {
+        let mut following = None;
+        loop {
+            let is_ready = match (&mut following, self.first) {
+                (None, None) => false,
+                (None, Some(_)) => {
+                    following = Some(self.begin_following()?);
+                    continue;
+                }
+                (Some(following), _) => self.is_ready(following)?,
+            };
+            if is_ready {
+                break;
+            }
+            if let Some(why) = following.as_ref().and_then(Following::stopped) {
+                tracing::warn!(why, "peers are followed no further for now");
+                following = None;
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+            let step = async {
+                match &mut following {
+                    Some(following) => following.step().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                note = self.notes.recv() => {
+                    let Some(input) = note.and_then(|note| self.heard(note)) else {
+                        return Ok(false);
+                    };
+                    self.note(&input);
+                    self.held.keep(input, self.first);
+                }
+                () = step => {}
+            }
+        }
+        if let Some(following) = &mut following {
+            following.finish().await;
+        }
+        *lock(&self.execution.answers) = None;
+        drop(following);
+        self.enter().map(|()| true)
+    }
+
+    fn begin_following(&self) -> Result<Following<Transfers>, String> {
+        let newest = || self.told.newest().rev().chain([self.files.setup()]);
+        let mut peers: Vec<Party> = Vec::new();
+        for setup in newest().take(2) {
+            let parties = (0..).map(Party::new).zip(&setup.members);
+            let others = parties.filter(|(party, member)| {
+                member.stake.get() > 0 && *party != self.validator.me && !peers.contains(party)
+            });
+            let others: Vec<_> = others.map(|(party, _)| party).collect();
+            peers.extend(others);
+        }
+        let (answers, heard) = unbounded_channel();
+        *lock(&self.execution.answers) = Some(answers);
+        let links = links::SyncPeers { links: self.validator.links.clone(), peers };
+        let line = Line { links: Arc::new(links), answers: heard };
+        // The committee before the newest one has the states that a newcomer lacks.
+        let setup = newest().take(2).last().unwrap_or(self.files.setup());
+        let witnesses = Witnesses { setup: Arc::clone(setup), quorum: Quorum::BYZANTINE };
+        let Workers { executor, store } = self.workers.clone();
+        tracing::info!(last = self.ordered.get(), "follows its peers");
+        Following::start(self.files.setup(), witnesses, Shelf { executor, store }, line)
+    }
+
+    /// Takes note of what was stored. Says whether this party can go on by itself: no block before its first slot is
+    /// missing, and few wait, or its peers have no more than it has.
+    fn is_ready(&mut self, following: &mut Following<Transfers>) -> Result<bool, String> {
+        for misconduct in following.bans() {
+            let (peer, fault) = (misconduct.peer.get(), &misconduct.fault);
+            tracing::warn!(party = peer, %fault, "not followed any more");
+        }
+        let height = following.committed().height;
+        if self.followed.map_or(Height::GENESIS, |last| last.height) != height {
+            self.execution.committed.store(height.get(), Ordering::Relaxed);
+            self.followed = last(&lock(&self.workers.store)).map_err(|error| error.to_string())?;
+            self.followed.iter().for_each(|last| self.held.forget(last.slot));
+        }
+        let stored = self.followed.map_or(Slot::new(0), |last| last.slot);
+        let is_near = stored.after(NEAR) >= self.ordered;
+        let is_level = following.tip() <= height && following.spent().1 >= SURVEY;
+        Ok(stored >= self.held.before && (is_near || is_level))
+    }
+
+    /// Lets the pipeline run behind what is stored.
+    fn enter(&mut self) -> Result<(), String> {
+        self.open.clear();
+        self.host = Some(self.files.open(&self.workers.store).map_err(|error| error.to_string())?);
+        self.pass_over()?;
+        for input in self.told.again().into_iter().chain(self.held.take()) {
+            self.take(input)?;
+        }
+        self.behind = self.open.len().saturating_mul(2).max(BEHIND);
+        tracing::info!(
+            height = self.execution.committed.load(Ordering::Relaxed),
+            waiting = self.open.len(),
+            "executes behind the states of its peers"
+        );
+        self.settle()
+    }
+
+    fn tell_waiting(&self) {
+        self.execution.waiting.store(self.open.len(), Ordering::Relaxed);
+    }
+
+    fn tell_channels(&self, input: BesideInput) -> Result<(), String> {
+        let told = self.validator.driver.tell(participant::Input::Beside(input));
+        told.map_err(|why| why.to_string())
+    }
+
+    fn act(&mut self, effect: Effect<Pipeline>) -> Result<(), String> {
+        match effect {
+            Effect::Beside(input) => self.tell_channels(input)?,
+            Effect::Show { to, epoch, message } => self.show(to, epoch, message),
+            Effect::Run(job) => {
+                self.jobs = self.jobs.saturating_add(1);
+                let (workers, execution) = (self.workers.clone(), Arc::clone(&self.execution));
+                let validator = Arc::clone(&self.validator);
+                let work = self.pool.spawn_blocking(move || Pipeline::run(job, &workers));
+                drop(self.pool.spawn(async move {
+                    match work.await {
+                        Ok(verdict) => execution.tell(Input::Checked(verdict)),
+                        Err(why) if why.is_panic() => {
+                            validator.end(format_args!("states: {why}"));
+                        }
+                        // The process ends.
+                        Err(_) => {}
+                    }
+                }));
+            }
+            Effect::Tell(event) => self.told(event)?,
+        }
+        Ok(())
+    }
+
+    fn show(&self, to: Party, epoch: EpochId, message: BesideMessage) {
+        let envelope = Envelope::one(epoch, OneOf::Rest(message));
+        links::send(&self.validator.links, Recipient::One(to), &envelope);
+    }
+
+    /// Shows a peer the certificates that it missed, as far as the store has them.
+    fn look_up(&self, question: &Question<'_>) {
+        let Question { epoch, from, slots } = *question;
+        self.execution.questions.fetch_sub(1, Ordering::Relaxed);
+        for slot in slots {
+            let found = certificate_of(lock(&self.workers.store).states(), *slot);
+            // What cannot be read is not shown; the peer asks the next one.
+            let Ok(Some((root, of))) = found else { continue };
+            if of.epoch == epoch {
+                let message = OneOf::First(shown(*slot, root, of.certificate));
+                self.show(from, epoch, message);
+            }
+        }
+    }
+
+    fn told(
+        &mut self,
+        event: BlockEvent<<Transfers as Executor>::Transaction>,
+    ) -> Result<(), String> {
+        match event {
+            BlockEvent::Ordered(block) => {
+                self.execution.door.open();
+                let ids = block.transactions().iter().map(Transfers::hash).collect();
+                self.open.insert(block.header.height, ids);
+            }
+            BlockEvent::Committed(committed) => {
+                let height = committed.height;
+                let ids = self.open.remove(&height).unwrap_or_default();
+                self.execution.committed.store(height.get(), Ordering::Relaxed);
+                self.execution.door.commit(height, &ids);
+                self.settle()?;
+            }
+            BlockEvent::Follows { setup, first } => {
+                self.announcements.follow(setup, first);
+                self.settle()?;
+            }
+            BlockEvent::Accused { party, fault } => {
+                let name = self.validator.name_of(party);
+                self.validator.metrics.accused(name.clone());
+                tracing::warn!(party = party.get(), name, fault, "accused");
+            }
+            BlockEvent::Refused(refusal) => tracing::warn!(%refusal, "state refused"),
+            BlockEvent::Stopped(stop) => return Err(stop.to_string()),
+            BlockEvent::Executed(_) | BlockEvent::Certified(_) => {}
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), String> {
+        let store = lock(&self.workers.store);
+        self.announcements.settle::<Transfers>(store.states()).map_err(|error| error.to_string())
+    }
+}
