@@ -85,7 +85,7 @@ impl<X: NamedExecutor> CatchUp<X> {
         let mut following = Following::start(&setup, witnesses, shelf, line)?;
         let from = following.committed().height;
         loop {
-            let tip = following.tip().max(tip);
+            let tip = following.tip().unwrap_or(tip).max(tip);
             if following.committed().height.after(NEAR) >= tip || following.stopped().is_some() {
                 break;
             }

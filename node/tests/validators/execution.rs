@@ -24,9 +24,13 @@ struct Chain {
 impl Chain {
     /// Four validators that have executed some blocks.
     fn start(more: &[&str]) -> Self {
+        Self::paced("200ms", more)
+    }
+
+    fn paced(pace: &str, more: &[&str]) -> Self {
         let key = SigningKey::from([7; 32]);
         let account = format!("{}={FUNDS}", hex::encode(key.verification_key().to_bytes()));
-        let line = ["--pace", "200ms", "--round-timeout", "1s", "--execute", "transfers"];
+        let line = ["--pace", pace, "--round-timeout", "1s", "--execute", "transfers"];
         let net = Net::make(4, &[&line[..], &["--account", &account], more].concat());
         let mut chain = Self { net, key };
         (0..4).for_each(|validator| chain.net.start(validator));
@@ -114,6 +118,14 @@ fn states(net: &Net, validator: usize) -> u64 {
     net.status(validator).and_then(|status| status["states"].as_u64()).unwrap_or(0)
 }
 
+/// The last height up to which a validator has followed its peers, as its log says.
+fn followed(net: &Net, validator: usize) -> u64 {
+    let log = std::fs::read_to_string(net.log(validator)).unwrap();
+    let line = log.lines().rfind(|line| line.contains("followed its peers")).unwrap();
+    let (_, height) = line.split_once("height=").unwrap();
+    height.split_whitespace().next().unwrap().parse().unwrap()
+}
+
 fn json(answer: &str) -> Json {
     answer
         .split_once("\r\n\r\n")
@@ -179,6 +191,28 @@ fn states_that_are_lost_are_executed_again_and_what_does_not_fit_is_refused() {
 }
 
 #[test]
+fn one_that_is_far_behind_follows_its_peers_and_signs_again() {
+    let mut chain = Chain::paced("20ms", &[]);
+    let paid = chain.pay(0, 0);
+    chain.wait_for(&paid, 0);
+    // Its engine and its beacon have all of it, and its states are lost.
+    chain.advance(&[0, 1, 2, 3], 200);
+    assert!(chain.net.terminate(3).success());
+    for file in ["states.redb", "execution.redb"] {
+        std::fs::remove_file(chain.net.home(3).join("data").join(file)).unwrap();
+    }
+    chain.net.start(3);
+    chain.advance(&[0, 1, 2, 3], 5);
+    assert!(followed(&chain.net, 3) > 100);
+    assert_eq!(chain.balance(3)["balance"], (FUNDS - 10).to_string());
+    // Without its signature no state is certified any more.
+    chain.net.kill(2);
+    let paid = chain.pay(3, 1);
+    chain.wait_for(&paid, 3);
+    chain.advance(&[0, 1, 3], 5);
+}
+
+#[test]
 fn states_lead_over_a_change_of_the_committee() {
     let mut chain = Chain::start(&["--spare", "1"]);
     change::replace(&mut chain.net, 3, 4, &[0, 1, 2]);
@@ -194,6 +228,7 @@ fn states_lead_over_a_change_of_the_committee() {
     let (again, other) = chain.follow(1, "other", &[]);
     assert!(again > height || other == root);
     // The newcomer has followed its peers up to its first slot, and executes on. It shows all of the chain.
+    assert!(followed(&chain.net, 4) > 0);
     chain.advance(&[0, 1, 2, 4], 5);
     assert_eq!(chain.balance(4)["balance"], (FUNDS - 10).to_string());
     let (further, _) = chain.follow(4, "third", &[]);

@@ -61,7 +61,7 @@ pub struct Following<X: NamedExecutor> {
     line: Line,
     witnesses: Witnesses,
     /// The highest block that peers were believed to have. They may say less later, or others may come first.
-    tip: Height,
+    tip: Option<Height>,
     follower: Follower<X, StakeVerifier, CertifiedPlaces>,
     jobs: Jobs<X, AttestedStore<X>>,
     verdicts: UnboundedReceiver<InputOf<X>>,
@@ -120,7 +120,7 @@ impl<X: NamedExecutor> Following<X> {
         let mut following = Self {
             line,
             witnesses,
-            tip: Height::GENESIS,
+            tip: None,
             follower: Follower::new(config, trust, CertifiedPlaces, past),
             jobs: Jobs { executor, states: store, inputs },
             verdicts,
@@ -180,15 +180,15 @@ impl<X: NamedExecutor> Following<X> {
         self.stopped.as_deref()
     }
 
-    /// The highest block that peers were believed to have.
-    pub fn tip(&mut self) -> Height {
+    /// The highest block that peers were believed to have; `None` as long as too few have said what they have.
+    pub fn tip(&mut self) -> Option<Height> {
         let tip = |(peer, tip): (PeerId, Height)| {
             Some((Party::new(u32::try_from(peer.get()).ok()?), tip))
         };
         let scores = self.follower.scores();
         let tips = scores.filter_map(|(peer, score)| Some((peer, tip_of(score.summary.as_ref()?))));
         let tips: BTreeMap<_, _> = tips.filter_map(tip).collect();
-        self.tip = self.tip.max(self.witnesses.believed(&tips).unwrap_or(Height::GENESIS));
+        self.tip = self.tip.max(self.witnesses.believed(&tips));
         self.tip
     }
 

@@ -1,9 +1,9 @@
 //! The pipeline at work, on its own thread.
 //!
 //! ```text
-//!  not in the committee yet ──► follows ──► blocks up to its first slot are stored ──► executes
-//!                                  ▲                                                   │
-//!                                  └──────── so many blocks wait, and peers are ahead ─┘
+//!  start ──► follows ──► near its peers, and all blocks before its first slot are stored ──► executes
+//!               ▲                                                                            │
+//!               └─────────────────────────── many blocks wait ───────────────────────────────┘
 //! ```
 //! A party follows as any full node does: what blocks change comes from its peers, over the validators' links, and is
 //! verified against the chain's first committee. Nothing is executed then. Certificates of slots that it has stored so are
@@ -40,12 +40,12 @@ use crate::execution::{
 };
 
 /// If so many blocks wait, the party looks whether its peers are ahead.
-const BEHIND: usize = 1024;
+const BEHIND: usize = 256;
 
-/// It follows until it is so few slots behind what is ordered.
+/// It follows until it is so few blocks behind its peers.
 const NEAR: u64 = 64;
 
-/// So long it listens to what peers have.
+/// So long it waits for peers that do not say what they have.
 const SURVEY: Duration = Duration::from_secs(2);
 
 /// How long it waits after its peers were of no use.
@@ -115,6 +115,8 @@ impl Worker {
     }
 
     fn work(&mut self) -> Result<(), String> {
+        // It may have been away. That its files fit was seen before anything else of the process began.
+        self.host = None;
         loop {
             if self.host.is_none() {
                 let pool = self.pool.clone();
@@ -237,6 +239,13 @@ impl Worker {
         }
         if let Some(following) = &mut following {
             following.finish().await;
+            let (bytes, taken) = following.spent();
+            tracing::info!(
+                height = self.execution.committed(),
+                bytes,
+                ?taken,
+                "followed its peers"
+            );
         }
         *lock(&self.execution.answers) = None;
         drop(following);
@@ -267,7 +276,7 @@ impl Worker {
     }
 
     /// Takes note of what was stored. Says whether this party can go on by itself: no block before its first slot is
-    /// missing, and few wait, or its peers have no more than it has.
+    /// missing, and its peers are not far ahead, or say nothing.
     fn is_ready(&mut self, following: &mut Following<Transfers>) -> Result<bool, String> {
         for misconduct in following.bans() {
             let (peer, fault) = (misconduct.peer.get(), &misconduct.fault);
@@ -280,9 +289,11 @@ impl Worker {
             self.followed.iter().for_each(|last| self.held.forget(last.slot));
         }
         let stored = self.followed.map_or(Slot::new(0), |last| last.slot);
-        let is_near = stored.after(NEAR) >= self.ordered;
-        let is_level = following.tip() <= height && following.spent().1 >= SURVEY;
-        Ok(stored >= self.held.before && (is_near || is_level))
+        let is_near = match following.tip() {
+            Some(tip) => height.after(NEAR) >= tip,
+            None => following.spent().1 >= SURVEY,
+        };
+        Ok(stored >= self.held.before && is_near)
     }
 
     /// Lets the pipeline run behind what is stored.
@@ -294,11 +305,8 @@ impl Worker {
             self.take(input)?;
         }
         self.behind = self.open.len().saturating_mul(2).max(BEHIND);
-        tracing::info!(
-            height = self.execution.committed.load(Ordering::Relaxed),
-            waiting = self.open.len(),
-            "executes behind the states of its peers"
-        );
+        let waiting = self.open.len();
+        tracing::info!(height = self.execution.committed(), waiting, "executes from here on");
         self.settle()
     }
 
