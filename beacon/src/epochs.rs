@@ -48,6 +48,7 @@
 //!
 //! Difference from the papers: they fix one committee.
 mod past;
+mod term;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -57,6 +58,7 @@ use prefinal_crypto_core::context::{ChainId, EpochId};
 use prefinal_protocol::{Instant, Machine, Slot, Value, View};
 
 use self::past::Past;
+use self::term::Term;
 use crate::beacon::Beacon;
 use crate::config::Config;
 use crate::config_error::ConfigError;
@@ -325,36 +327,6 @@ pub struct Epochs<S: Scheme> {
     terms: BTreeMap<EpochId, Term<S>>,
     past: Past,
     outputs: VecDeque<Output<S>>,
-}
-
-#[derive(Debug)]
-struct Term<S: Scheme> {
-    beacon: Beacon<S>,
-    first: Slot,
-    /// The first slot after this epoch, once it is known.
-    end: Option<Slot>,
-    retired: bool,
-    /// Outputs that wait until all slots of earlier epochs are revealed.
-    held: VecDeque<event::Output<S>>,
-}
-
-impl<S: Scheme> Term<S> {
-    fn new(config: Config<S>, records: &[wire::Record]) -> Result<Self, ConfigError> {
-        let first = config.first;
-        Ok(Self::of(Beacon::new(config, records)?, first))
-    }
-
-    const fn of(beacon: Beacon<S>, first: Slot) -> Self {
-        Self { beacon, first, end: None, retired: false, held: VecDeque::new() }
-    }
-
-    fn has(&self, slot: Slot) -> bool {
-        slot >= self.first && self.end.is_none_or(|end| slot < end)
-    }
-
-    fn is_finished(&self) -> bool {
-        self.end.is_some_and(|end| self.beacon.head() >= end)
-    }
 }
 
 impl<S: Scheme> Machine for Epochs<S> {
