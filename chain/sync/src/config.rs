@@ -114,7 +114,7 @@ pub struct Past<C> {
     pub(crate) restoring: Option<Restoring<C>>,
     pub(crate) kept: Kept,
     /// The epoch of the last block; none of the genesis.
-    epoch: Option<EpochId>,
+    pub(crate) epoch: Option<EpochId>,
 }
 
 /// A state that is being restored, with what is missing of it.

@@ -243,3 +243,30 @@ fn states_lead_over_a_change_of_the_committee() {
     chain.net.start(4);
     chain.advance(&[0, 1, 4], 5);
 }
+
+/// Peers answer for epochs that they have forgotten themselves, from what they keep of values and states.
+#[test]
+fn values_and_states_that_are_lost_come_from_peers_over_three_committees() {
+    let mut chain = Chain::start(&["--spare", "3"]);
+    let paid = chain.pay(3, 0);
+    chain.wait_for(&paid, 3);
+    for (old, new) in [(2, 4), (4, 5), (5, 6)] {
+        change::replace(&mut chain.net, old, new, &[0, 1, 3]);
+        chain.net.kill(old);
+        chain.advance(&[0, 1, 3, new], 3);
+    }
+    assert!(chain.net.terminate(3).success());
+    for file in ["values.redb", "states.redb", "execution.redb"] {
+        std::fs::remove_file(chain.net.home(3).join("data").join(file)).unwrap();
+    }
+    chain.net.start(3);
+    chain.net.advance(&[0, 1, 3, 6], 5);
+    chain.net.agree(&[0, 1, 3]);
+    chain.advance(&[0, 1, 3, 6], 5);
+    // It is needed now.
+    chain.net.kill(1);
+    let paid = chain.pay(3, 1);
+    chain.wait_for(&paid, 3);
+    assert_eq!(chain.balance(3)["balance"], (FUNDS - 20).to_string());
+    chain.advance(&[0, 3, 6], 5);
+}

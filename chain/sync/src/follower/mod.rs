@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use prefinal_execution::{Committed, Executor, Height};
-use prefinal_protocol::{Instant, Machine, OutputOf};
+use prefinal_protocol::{EpochId, Instant, Machine, OutputOf};
 use prefinal_state::proof::StateRoot;
 use prefinal_state::{SnapshotBlock, StateExecutor};
 
@@ -38,6 +38,8 @@ pub struct Follower<X: Executor, T: Trust, N> {
     peers: Peers,
     requests: Requests,
     stages: ReplayStages<X, T::Certificate>,
+    /// The epoch of the last block that was stored at the start.
+    stored: Option<EpochId>,
     /// The next epoch, which a block is said to be of.
     turn: Option<Turn<T>>,
     seek: Option<Seek<T>>,
@@ -58,12 +60,13 @@ where
     T: Trust,
     N: BlockNames,
 {
-    /// A follower that goes on where the store is, with a trust that was advanced to there ([`Past::advance`]).
+    /// A follower that goes on where the store is, with a trust that was advanced to there ([`Past::advance`]) or not as
+    /// far: then its peers show the endings that lead there.
     ///
     /// Costs nothing; what is missing is asked for when there are peers.
     #[must_use]
     pub fn new(config: Config, trust: T, names: N, past: Past<T::Certificate>) -> Self {
-        let Past { committed, view, restoring, kept, .. } = past;
+        let Past { committed, view, restoring, kept, epoch } = past;
         let limits = config.limits;
         let head = Head { height: committed.height, id: committed.block };
         let restore = restoring.map(|now| Restore::new(now.anchor, &now.missing));
@@ -77,6 +80,7 @@ where
             peers: Peers::new(limits, config.strategy, config.seed),
             requests: Requests::new(limits),
             stages: ReplayStages::new(head, view),
+            stored: epoch,
             turn: None,
             seek: None,
             sought: None,

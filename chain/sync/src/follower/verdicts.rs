@@ -172,7 +172,14 @@ where
             }
             (Purpose::Replay, _, sought) => {
                 self.sought = sought;
-                if self.trust.epoch() == Some(epoch) {
+                if self.trust.epoch() != Some(epoch) {
+                    return;
+                }
+                // An epoch of which there is a block has begun.
+                if trust.epoch() <= self.stored {
+                    self.trust = trust;
+                    self.outputs.push_back(Output::Keep(ending));
+                } else {
                     self.begin_turn(question, Turn { ending, trust });
                 }
             }

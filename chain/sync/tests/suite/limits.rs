@@ -119,6 +119,22 @@ fn trust_is_not_advanced_beyond_the_last_block() {
     past.advance(&mut trust, &wrong).unwrap_err();
 }
 
+/// Its store goes on in a later epoch than the first one, from which alone it is led.
+#[test]
+fn one_that_kept_no_endings_is_led_again_from_the_first_committee() {
+    for to in [EPOCHS[0] - 1, EPOCHS[0], EPOCHS[1] - 1, EPOCHS[1], EPOCHS[1] + 3] {
+        let mut world = World::new(config(Replay::Deltas), vec![TestPeer::honest(20)]);
+        world.peers[0].tip = to;
+        world.run(to, 60);
+        world.peers[0].tip = TIP;
+        world.endings.clear();
+        world.crash(Left::All);
+        world.run(TIP, 60);
+        assert_eq!((world.tip(), world.banned()), (TIP, [].into()), "from {to}");
+        assert_eq!(world.endings.len(), EPOCHS.len(), "from {to}");
+    }
+}
+
 #[test]
 fn a_state_that_is_all_there_when_it_crashes_is_the_last_one_when_it_starts_again() {
     let mut config = config(Replay::Deltas);
