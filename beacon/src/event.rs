@@ -67,9 +67,9 @@ pub enum Input<S: Function> {
         /// The last slot that was off.
         last: Slot,
     },
-    /// The host has the outputs of all slots up to this one from elsewhere, verified. Those of them that are final here
-    /// are finished, as after a start with [`Record::PassedOver`](crate::Record::PassedOver); nothing is handed over for
-    /// them. Of later slots tell again when they are final.
+    /// The host has the outputs of all slots up to this one from elsewhere, verified. Those up to the last one that is
+    /// final here are finished, as after a start with [`Record::PassedOver`](crate::Record::PassedOver); nothing is handed
+    /// over for them. Of later slots tell again when they are final.
     PassedOver {
         /// The last of them.
         last: Slot,

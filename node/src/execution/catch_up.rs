@@ -36,7 +36,7 @@ use prefinal_validator::setup::Setup;
 use tokio::time::{Instant as Clock, MissedTickBehavior, interval};
 
 use self::following::tip_of;
-pub use self::following::{Following, Line, Shelf, Witnesses};
+pub use self::following::{Ended, Following, Line, Shelf, Witnesses};
 use super::executor::NamedExecutor;
 use super::store::lock;
 
@@ -86,7 +86,7 @@ impl<X: NamedExecutor> CatchUp<X> {
         let from = following.committed().height;
         loop {
             let tip = following.tip().unwrap_or(tip).max(tip);
-            if following.committed().height.after(NEAR) >= tip || following.stopped().is_some() {
+            if following.committed().height.after(NEAR) >= tip || following.ended().is_some() {
                 break;
             }
             following.step().await;
@@ -99,7 +99,7 @@ impl<X: NamedExecutor> CatchUp<X> {
         let to = following.committed().height;
         let blocks = to.get().saturating_sub(from.get());
         let (bytes, taken) = following.spent();
-        let why = following.stopped().map_or_else(String::new, |why| format!("; then {why}"));
+        let why = following.ended().map_or_else(String::new, |why| format!("; then {why}"));
         let taken = taken.as_millis();
         Ok(format!(
             "stored {blocks} blocks of its peers up to {to}: {bytes} bytes, {taken} ms{why}"

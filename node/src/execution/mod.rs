@@ -59,7 +59,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedSender;
 
 use self::catch_up::CatchUp;
-pub use self::catch_up::{Following, Line, Shelf, Witnesses};
+pub use self::catch_up::{Ended, Following, Line, Shelf, Witnesses};
 pub use self::door::{Door, SubmitError, TransactionId};
 use self::endings::announce;
 pub use self::endings::{Announcements, Endings};
@@ -401,7 +401,7 @@ impl<X: NamedExecutor> Workload for ExecutedChain<X> {
 
     fn catch_up(&self, party: Party, line: Line) -> Option<BoxFuture<'static, ()>> {
         let (setup, store) = (Arc::clone(&self.setup), Arc::clone(self.store(party)?));
-        let shelf = Shelf { executor: Arc::clone(&self.executor), store };
+        let shelf = Shelf { executor: Arc::clone(&self.executor), store, beacon: None };
         let catch_up = CatchUp { me: party, setup, quorum: self.quorum, shelf };
         Some(Box::pin(catch_up.run(line)))
     }

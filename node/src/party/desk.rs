@@ -1,6 +1,7 @@
 //! What a party answers to peers that were away, and how it listens while it catches up itself.
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use prefinal_crypto_core::access::Party;
 use prefinal_net::Frame;
@@ -15,6 +16,9 @@ use crate::http::sync::Librarian;
 /// Requests of one peer that are answered at a time, as many as a follower makes. Those on top are left out, and
 /// the peer asks the next party.
 const AT_ONCE: usize = 8;
+
+/// Bytes of answers in a second for each of a peer's requests at a time. Answers cost the store that the party waits for.
+const RATE: u64 = 1 << 20;
 
 /// Requests that are answered at a time for all peers: what answers them reads the store that the party itself waits
 /// for, and has the threads on which it checks.
@@ -57,10 +61,14 @@ impl Desk {
         drop(tokio::spawn(async move {
             let Ok(thread) = threads.acquire_owned().await else { return };
             let answer = spawn_blocking(move || librarian.answer(&frame.content)).await;
+            drop(thread);
             if let Ok(Ok(answer)) = answer {
+                let bytes = u64::try_from(answer.len()).unwrap_or(u64::MAX);
                 links.send_sync(frame.from, answer);
+                let millis = bytes.saturating_mul(1000).checked_div(RATE).unwrap_or(0);
+                tokio::time::sleep(Duration::from_millis(millis)).await;
             }
-            drop((turn, thread));
+            drop(turn);
         }));
         None
     }

@@ -22,21 +22,21 @@
 //! party that is far behind while its peers are not.
 //!
 //! **If states stand still** because too much stake signs none, blocks and values go on, and what is to be executed waits,
-//! in memory and in the journal. From [`LAG`] waiting blocks on validators put no transactions of clients into blocks, so
-//! what waits is empty, and says so.
+//! in memory and in the journal. From [`LAG`] waiting blocks on validators with Malachite's engine put no transactions of
+//! clients into their proposals, so that little waits. What engines in other processes propose is theirs to say.
 mod files;
 mod held;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
 use prefinal_beacon::stack::{Channels, OneOf};
 use prefinal_beacon::{Bls, Random as _, Slot, StateSig, epochs};
 use prefinal_crypto_core::access::Party;
-use prefinal_crypto_core::bls::min_sig::{PublicKey, Signature};
+use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_crypto_core::context::EpochId;
 use prefinal_execution::Header;
 use prefinal_home::{ExecutorName, Home};
@@ -75,6 +75,9 @@ type Pipeline = PipelineHost<Store>;
 /// A message of the channels beside the values.
 type BesideMessage = <Beside as Channels>::Message;
 
+/// What they want done, and tell.
+type BesideEffect = <Beside as Channels>::Effect;
+
 /// What they are told.
 type BesideInput = <Beside as Channels>::Input;
 
@@ -112,6 +115,8 @@ pub(super) struct Execution {
     waiting: AtomicUsize,
     /// Where answers of peers go while this party follows them.
     answers: Mutex<Option<UnboundedSender<Frame>>>,
+    /// What verifies the slots' values, once the committee has its key.
+    beacon: OnceLock<BeaconKey>,
     /// Values of blocks that were not committed at the start.
     past: Mutex<Vec<(Slot, Signature)>>,
     /// Whether the process ends.
@@ -157,7 +162,7 @@ pub(super) struct Pending {
     announcements: Announcements,
 }
 
-/// Opens what a chain that executes has; `None` if this one does not, or if this validator joins later.
+/// Opens what a chain that executes has; `None` if this one does not.
 ///
 /// # Errors
 /// If a file is not to be had, is another chain's, or does not fit to the other.
@@ -193,6 +198,7 @@ pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Fa
         questions: AtomicUsize::new(0),
         waiting: AtomicUsize::new(0),
         answers: Mutex::default(),
+        beacon: OnceLock::new(),
         past: Mutex::default(),
         ending: AtomicBool::new(false),
     };
@@ -262,7 +268,13 @@ impl Execution {
                     false => self.tell(Input::Beside(effect.clone())),
                 }
             }
-            participant::Effect::Tell(Event::Ready { epoch, first_slot, .. }) => {
+            participant::Effect::Tell(Event::Ready { epoch, first_slot, committees }) => {
+                if *epoch == FIRST {
+                    let key = BeaconKey { key: committees.slow.group_key(), first: *first_slot };
+                    self.library.set_beacon(key);
+                    // It comes once.
+                    let _known = self.beacon.set(key);
+                }
                 self.tell(Input::Began { epoch: *epoch, first: *first_slot });
                 for (slot, signature) in std::mem::take(&mut *lock(&self.past)) {
                     self.value(slot, signature);
@@ -305,11 +317,6 @@ impl Execution {
     /// Whether so many blocks wait for their states that no more transactions are taken.
     pub(super) fn is_behind(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) >= LAG
-    }
-
-    /// The committee has its key.
-    pub(super) fn open(&self, key: &PublicKey, first: Slot) {
-        self.library.set_beacon(BeaconKey { key: *key, first });
     }
 
     /// The last committed height.
@@ -379,7 +386,7 @@ struct Question<'a> {
 }
 
 /// The question in an effect of the channels beside the values, if it is one.
-fn look_up_of(effect: &<Beside as Channels>::Effect) -> Option<Question<'_>> {
+fn look_up_of(effect: &BesideEffect) -> Option<Question<'_>> {
     match effect {
         OneOf::First(epochs::Effect::Of {
             epoch,

@@ -120,9 +120,6 @@ impl Validator {
     /// The committee has its key.
     pub(super) fn open(&self, key: &PublicKey, first: Slot) {
         self.board.open(key, first);
-        if let Some(execution) = &self.execution {
-            execution.open(key, first);
-        }
         if self.key.set((*key, first)).is_ok() {
             // Those of earlier lives.
             for (slot, signature) in self.archive.take_past() {

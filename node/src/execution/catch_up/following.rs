@@ -1,5 +1,6 @@
 //! A follower at work in a party, over the links that parties have.
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use prefinal_crypto_core::bls::MinSig;
 use prefinal_crypto_core::certificate::Certificate;
 use prefinal_engine::Quorum;
 use prefinal_execution::{Committed, Height, Recovered, Store};
-use prefinal_light::StakeVerifier;
+use prefinal_light::{BeaconVerifier, StakeVerifier};
 use prefinal_net::Frame;
 use prefinal_protocol::{Instant, Machine, Output, Slot};
 use prefinal_registry::light;
@@ -54,6 +55,8 @@ pub struct Shelf<X: NamedExecutor> {
     pub executor: Arc<X>,
     /// The party's own store.
     pub store: Arc<Mutex<AttestedStore<X>>>,
+    /// What verifies the slots' values, if they are to be kept for others that execute the blocks.
+    pub beacon: Option<BeaconVerifier>,
 }
 
 /// A follower at work in a party.
@@ -74,7 +77,24 @@ pub struct Following<X: NamedExecutor> {
     is_closing: bool,
     bytes: usize,
     bans: Vec<Misconduct>,
-    stopped: Option<String>,
+    ended: Option<Ended>,
+}
+
+/// Why a follower stores nothing more.
+pub enum Ended {
+    /// It cannot go on; described in words.
+    Failed(String),
+    /// Its peers are of no use.
+    InVain(&'static str),
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(why) => f.write_str(why),
+            Self::InVain(why) => f.write_str(why),
+        }
+    }
 }
 
 impl Witnesses {
@@ -112,11 +132,13 @@ impl<X: NamedExecutor> Following<X> {
         getrandom::fill(&mut seed).map_err(|error| format!("no randomness: {error}"))?;
         let (waypoint, members) = (light::waypoint(first, Slot::new(0)), light::members(first));
         let trust = StakeVerifier::new(&waypoint, &members).map_err(|error| error.to_string())?;
-        let Shelf { executor, store } = shelf;
+        let Shelf { executor, store, beacon } = shelf;
         let past = past(&mut lock(&store)).map_err(|error| error.to_string())?;
         let (inputs, verdicts) = unbounded_channel();
         let (peers, now) = (line.links.peers(), Clock::now());
-        let config = Config::new(Replay::Deltas, seed);
+        let mut config = Config { beacon, ..Config::new(Replay::Deltas, seed) };
+        // The links carry more than answers.
+        config.limits.requests_to_one = 2;
         let mut following = Self {
             line,
             witnesses,
@@ -130,7 +152,7 @@ impl<X: NamedExecutor> Following<X> {
             is_closing: false,
             bytes: 0,
             bans: Vec::new(),
-            stopped: None,
+            ended: None,
         };
         for peer in peers {
             following.take(Input::Connected(id_of(peer)));
@@ -153,10 +175,10 @@ impl<X: NamedExecutor> Following<X> {
         };
         self.take(input);
         if self.follower.scores().next().is_none() {
-            self.stopped.get_or_insert_with(|| "all of them lie".to_owned());
+            self.ended.get_or_insert(Ended::InVain("all of them lie"));
         }
         if self.last.elapsed() >= PATIENCE {
-            self.stopped.get_or_insert_with(|| "no more came".to_owned());
+            self.ended.get_or_insert(Ended::InVain("no more came"));
         }
     }
 
@@ -176,8 +198,8 @@ impl<X: NamedExecutor> Following<X> {
     }
 
     /// Why it stores nothing more, if it does not.
-    pub fn stopped(&self) -> Option<&str> {
-        self.stopped.as_deref()
+    pub const fn ended(&self) -> Option<&Ended> {
+        self.ended.as_ref()
     }
 
     /// The highest block that peers were believed to have; `None` as long as too few have said what they have.
@@ -228,7 +250,7 @@ impl<X: NamedExecutor> Following<X> {
             }
             Some(Effect::Ban(misconduct)) => self.bans.push(misconduct),
             Some(Effect::Committed { .. }) => self.last = Clock::now(),
-            Some(Effect::Stopped(reason)) => self.stopped = Some(reason.to_string()),
+            Some(Effect::Stopped(reason)) => self.ended = Some(Ended::Failed(reason.to_string())),
             _ => {}
         }
     }

@@ -110,7 +110,11 @@ impl World {
             me: Party::new(3),
             setup: Arc::clone(&self.setup),
             quorum: Quorum::BYZANTINE,
-            shelf: Shelf { executor: Arc::new(self.executor()), store: Arc::clone(store) },
+            shelf: Shelf {
+                executor: Arc::new(self.executor()),
+                store: Arc::clone(store),
+                beacon: None,
+            },
         }
     }
 

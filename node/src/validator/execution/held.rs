@@ -1,22 +1,27 @@
-//! What the pipeline is told later: while it does not run, and again whenever it begins again.
-use std::collections::VecDeque;
+//! What the pipeline is told when it begins again.
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use prefinal_beacon::stack::OneOf;
+use prefinal_beacon::{Effect, Slot, epochs};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::EpochId;
-use prefinal_protocol::Slot;
 use prefinal_validator::application::{Input, Judged};
 use prefinal_validator::setup::Setup;
 
-use super::Pipeline;
+use super::{BesideEffect, Pipeline};
 
-/// What was said of epochs. The pipeline forgets it with its process, so it hears all of it whenever it begins.
+/// What was said of epochs, and of slots whose states are not stored. The pipeline may have forgotten it, so it hears all
+/// of it whenever it begins.
 #[derive(Default)]
 pub(super) struct Told {
     /// The committees after the first one, with their first slots.
     committees: Vec<(Arc<Setup>, Slot)>,
     begun: Vec<(EpochId, Slot)>,
     judged: Option<Judged>,
+    values: BTreeMap<Slot, [u8; 32]>,
+    certificates: BTreeMap<Slot, BesideEffect>,
+    stored: Option<Slot>,
 }
 
 impl Told {
@@ -25,17 +30,52 @@ impl Told {
             Input::Follows { setup, first } => self.committees.push((Arc::clone(setup), *first)),
             Input::Began { epoch, first } => self.begun.push((*epoch, *first)),
             Input::Judged(judged) => self.judged = Some(*judged),
+            Input::Value { slot, value } if Some(*slot) > self.stored => {
+                self.values.insert(*slot, *value);
+            }
+            Input::Beside(effect) => {
+                if let Some(slot) = certified(effect).filter(|slot| Some(*slot) > self.stored) {
+                    self.certificates.insert(slot, effect.clone());
+                }
+            }
             _ => {}
         }
     }
 
-    pub(super) fn again(&self) -> Vec<Input<Pipeline>> {
-        let committees = self.committees.iter();
-        let committees = committees
-            .map(|(setup, first)| Input::Follows { setup: Arc::clone(setup), first: *first });
-        let begun =
-            self.begun.iter().map(|(epoch, first)| Input::Began { epoch: *epoch, first: *first });
-        committees.chain(begun).chain(self.judged.map(Input::Judged)).collect()
+    /// The states up to this slot are stored.
+    pub(super) fn forget(&mut self, stored: Slot) {
+        self.stored = self.stored.max(Some(stored));
+        self.values = self.values.split_off(&stored.next());
+        self.certificates = self.certificates.split_off(&stored.next());
+    }
+
+    /// Whether the chain has its first key, so that blocks are executed.
+    pub(super) fn has_begun(&self) -> bool {
+        !self.begun.is_empty()
+    }
+
+    /// What was said of epochs.
+    pub(super) fn of_epochs(&self) -> Vec<Input<Pipeline>> {
+        let follows = |(setup, first): &(Arc<Setup>, Slot)| {
+            let (setup, first) = (Arc::clone(setup), *first);
+            Input::Follows { setup, first }
+        };
+        let began = |(epoch, first): &(EpochId, Slot)| {
+            let (epoch, first) = (*epoch, *first);
+            Input::Began { epoch, first }
+        };
+        let epochs = self.committees.iter().map(follows).chain(self.begun.iter().map(began));
+        epochs.chain(self.judged.map(Input::Judged)).collect()
+    }
+
+    /// What was said of slots. Tell it behind their blocks.
+    pub(super) fn of_slots(&self) -> Vec<Input<Pipeline>> {
+        let value = |(slot, value): (&Slot, &[u8; 32])| {
+            let (slot, value) = (*slot, *value);
+            Input::Value { slot, value }
+        };
+        let certificates = self.certificates.values().cloned().map(Input::Beside);
+        self.values.iter().map(value).chain(certificates).collect()
     }
 
     /// The last two committees, as far as there are so many after the first one.
@@ -54,43 +94,52 @@ impl Told {
     }
 }
 
-/// Blocks that the pipeline gets when it runs, with what was told of their slots.
+/// The slot of a certificate that the channel hands over.
+fn certified(effect: &BesideEffect) -> Option<Slot> {
+    match effect {
+        OneOf::First(epochs::Effect::Of { effect: Effect::Reveal(reveal), .. }) => {
+            Some(reveal.slot)
+        }
+        _ => None,
+    }
+}
+
+/// Blocks that the pipeline gets when it runs.
 pub(super) struct Held {
-    inputs: VecDeque<Input<Pipeline>>,
+    blocks: BTreeMap<Slot, Input<Pipeline>>,
     /// The last ordered block before the first slot that this party certifies.
-    pub(super) before: Slot,
+    before: Slot,
+    stored: Slot,
 }
 
 impl Held {
     pub(super) const fn new() -> Self {
-        Self { inputs: VecDeque::new(), before: Slot::new(0) }
+        Self { blocks: BTreeMap::new(), before: Slot::new(0), stored: Slot::new(0) }
     }
 
-    /// Keeps an input, unless it is of a slot before `first`, or of any as long as there is no such slot.
+    /// Keeps a block, unless it is of a slot before `first`, or of any as long as there is no such slot.
     pub(super) fn keep(&mut self, input: Input<Pipeline>, first: Option<Slot>) {
-        let is_wanted = |slot: Slot| first.is_some_and(|first| slot >= first);
-        match &input {
-            Input::Ordered { slot, .. } if !is_wanted(*slot) => {
-                self.before = self.before.max(*slot);
-            }
-            Input::Value { slot, .. } if !is_wanted(*slot) => {}
-            Input::Ordered { .. } | Input::Value { .. } | Input::Beside(_) => {
-                self.inputs.push_back(input);
-            }
-            // The pipeline hears of epochs by what was told, and proposals do not come here.
-            _ => {}
+        let Input::Ordered { slot, .. } = &input else { return };
+        let slot = *slot;
+        if first.is_none_or(|first| slot < first) {
+            self.before = self.before.max(slot);
+        } else if slot > self.stored {
+            self.blocks.insert(slot, input);
         }
     }
 
-    /// Forgets blocks that are stored.
+    /// The states up to this slot are stored.
     pub(super) fn forget(&mut self, stored: Slot) {
-        self.inputs.retain(|input| match input {
-            Input::Ordered { slot, .. } | Input::Value { slot, .. } => *slot > stored,
-            _ => true,
-        });
+        self.stored = self.stored.max(stored);
+        self.blocks = self.blocks.split_off(&stored.next());
     }
 
-    pub(super) fn take(&mut self) -> VecDeque<Input<Pipeline>> {
-        std::mem::take(&mut self.inputs)
+    /// Whether no state of a block before the first slot of this party is missing.
+    pub(super) fn lacks_none(&self) -> bool {
+        self.stored >= self.before
+    }
+
+    pub(super) fn take(&mut self) -> impl Iterator<Item = Input<Pipeline>> + use<> {
+        std::mem::take(&mut self.blocks).into_values()
     }
 }

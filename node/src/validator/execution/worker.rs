@@ -35,7 +35,7 @@ use super::{
     BesideInput, BesideMessage, Execution, Note, Pending, Pipeline, Question, Store, look_up_of,
 };
 use crate::execution::{
-    Announcements, Following, Line, NamedExecutor as _, Shelf, TransactionId, Witnesses,
+    Announcements, Ended, Following, Line, NamedExecutor as _, Shelf, TransactionId, Witnesses,
     certificate_of,
 };
 
@@ -51,6 +51,19 @@ const SURVEY: Duration = Duration::from_secs(2);
 /// How long it waits after its peers were of no use.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// What comes after a party has followed its peers.
+enum Next {
+    Execute,
+    /// It follows them again: it cannot do without.
+    Again,
+}
+
+/// A block that waits for its state.
+struct Open {
+    slot: Slot,
+    transactions: Vec<TransactionId>,
+}
+
 /// The pipeline at work.
 pub(in crate::validator) struct Worker {
     validator: Arc<Validator>,
@@ -65,8 +78,8 @@ pub(in crate::validator) struct Worker {
     notes: UnboundedReceiver<Note>,
     workers: Workers<Store>,
     announcements: Announcements,
-    /// The transactions of blocks that are not committed yet.
-    open: BTreeMap<Height, Vec<TransactionId>>,
+    /// The blocks that are not committed yet.
+    open: BTreeMap<Height, Open>,
     /// Jobs that are at work.
     jobs: usize,
     /// The last ordered slot.
@@ -203,21 +216,23 @@ impl Worker {
     async fn follow(&mut self) -> Result<bool, String> {
         let mut following = None;
         loop {
-            let is_ready = match (&mut following, self.first) {
-                (None, None) => false,
-                (None, Some(_)) => {
-                    following = Some(self.begin_following()?);
-                    continue;
-                }
-                (Some(following), _) => self.is_ready(following)?,
-            };
-            if is_ready {
-                break;
+            // Before the chain has its key there is nothing to follow.
+            if following.is_none() && self.first.is_some() && self.told.has_begun() {
+                following = Some(self.begin_following()?);
             }
-            if let Some(why) = following.as_ref().and_then(Following::stopped) {
-                tracing::warn!(why, "peers are followed no further for now");
+            if let Some(at_work) = &mut following
+                && let Some(next) = self.judge(at_work)?
+            {
+                at_work.finish().await;
+                self.is_stored(at_work.committed().height)?;
+                let (bytes, taken) = at_work.spent();
+                let height = self.execution.committed();
+                tracing::info!(height, bytes, ?taken, "followed its peers");
                 following = None;
-                tokio::time::sleep(PAUSE).await;
+                match next {
+                    Next::Execute => break,
+                    Next::Again => tokio::time::sleep(PAUSE).await,
+                }
                 continue;
             }
             let step = async {
@@ -237,18 +252,7 @@ impl Worker {
                 () = step => {}
             }
         }
-        if let Some(following) = &mut following {
-            following.finish().await;
-            let (bytes, taken) = following.spent();
-            tracing::info!(
-                height = self.execution.committed(),
-                bytes,
-                ?taken,
-                "followed its peers"
-            );
-        }
         *lock(&self.execution.answers) = None;
-        drop(following);
         self.enter().map(|()| true)
     }
 
@@ -271,43 +275,72 @@ impl Worker {
         let setup = newest().take(2).last().unwrap_or(self.files.setup());
         let witnesses = Witnesses { setup: Arc::clone(setup), quorum: Quorum::BYZANTINE };
         let Workers { executor, store } = self.workers.clone();
-        tracing::info!(last = self.ordered.get(), "follows its peers");
-        Following::start(self.files.setup(), witnesses, Shelf { executor, store }, line)
+        let beacon = self.execution.beacon.get().map(|beacon| beacon.verifier());
+        let shelf = Shelf { executor, store, beacon };
+        Following::start(self.files.setup(), witnesses, shelf, line)
     }
 
-    /// Takes note of what was stored. Says whether this party can go on by itself: no block before its first slot is
-    /// missing, and its peers are not far ahead, or say nothing.
-    fn is_ready(&mut self, following: &mut Following<Transfers>) -> Result<bool, String> {
+    /// Takes note of what was stored, and says what is next, if following ends here: this party executes on if no state
+    /// before its first slot is missing, and its peers are not far ahead, or of no use.
+    fn judge(&mut self, following: &mut Following<Transfers>) -> Result<Option<Next>, String> {
         for misconduct in following.bans() {
             let (peer, fault) = (misconduct.peer.get(), &misconduct.fault);
             tracing::warn!(party = peer, %fault, "not followed any more");
         }
         let height = following.committed().height;
-        if self.followed.map_or(Height::GENESIS, |last| last.height) != height {
-            self.execution.committed.store(height.get(), Ordering::Relaxed);
-            self.followed = last(&lock(&self.workers.store)).map_err(|error| error.to_string())?;
-            self.followed.iter().for_each(|last| self.held.forget(last.slot));
-        }
-        let stored = self.followed.map_or(Slot::new(0), |last| last.slot);
+        self.is_stored(height)?;
+        let is_there = self.held.lacks_none() && self.first <= Some(self.ordered.next());
         let is_near = match following.tip() {
             Some(tip) => height.after(NEAR) >= tip,
             None => following.spent().1 >= SURVEY,
         };
-        Ok(stored >= self.held.before && is_near)
+        Ok(match following.ended() {
+            Some(Ended::Failed(why)) => return Err(why.clone()),
+            Some(Ended::InVain(why)) => {
+                tracing::warn!(why, "peers are of no use");
+                Some(if is_there { Next::Execute } else { Next::Again })
+            }
+            None => (is_there && is_near).then_some(Next::Execute),
+        })
+    }
+
+    /// Takes note of what is stored.
+    fn is_stored(&mut self, height: Height) -> Result<(), String> {
+        if self.followed.map_or(Height::GENESIS, |last| last.height) != height {
+            self.execution.committed.store(height.get(), Ordering::Relaxed);
+            self.followed = last(&lock(&self.workers.store)).map_err(|error| error.to_string())?;
+            if let Some(last) = &self.followed {
+                self.held.forget(last.slot);
+                self.told.forget(last.slot);
+            }
+        }
+        Ok(())
     }
 
     /// Lets the pipeline run behind what is stored.
     fn enter(&mut self) -> Result<(), String> {
+        let stored = self.followed.map_or(Height::GENESIS, |last| last.height);
+        let waiting = self.open.split_off(&stored.next());
+        for (height, open) in std::mem::replace(&mut self.open, waiting) {
+            self.execution.door.commit(height, &open.transactions);
+        }
         self.open.clear();
         self.host = Some(self.files.open(&self.workers.store).map_err(|error| error.to_string())?);
         self.pass_over()?;
-        for input in self.told.again().into_iter().chain(self.held.take()) {
+        let inputs = self.told.of_epochs().into_iter().chain(self.held.take());
+        for input in inputs.chain(self.told.of_slots()) {
             self.take(input)?;
         }
-        self.behind = self.open.len().saturating_mul(2).max(BEHIND);
+        self.behind = self.most_waiting();
+        self.tell_waiting();
         let waiting = self.open.len();
         tracing::info!(height = self.execution.committed(), waiting, "executes from here on");
         self.settle()
+    }
+
+    /// With more blocks that wait, this party looks again what its peers have. It has just looked.
+    fn most_waiting(&self) -> usize {
+        self.open.len().saturating_mul(2).max(BEHIND)
     }
 
     fn tell_waiting(&self) {
@@ -371,14 +404,18 @@ impl Worker {
         match event {
             BlockEvent::Ordered(block) => {
                 self.execution.door.open();
-                let ids = block.transactions().iter().map(Transfers::hash).collect();
-                self.open.insert(block.header.height, ids);
+                let Header { height, slot, .. } = block.header;
+                let transactions = block.transactions().iter().map(Transfers::hash).collect();
+                self.open.insert(height, Open { slot, transactions });
             }
             BlockEvent::Committed(committed) => {
                 let height = committed.height;
-                let ids = self.open.remove(&height).unwrap_or_default();
                 self.execution.committed.store(height.get(), Ordering::Relaxed);
-                self.execution.door.commit(height, &ids);
+                if let Some(Open { slot, transactions }) = self.open.remove(&height) {
+                    self.told.forget(slot);
+                    self.execution.door.commit(height, &transactions);
+                }
+                self.behind = self.behind.min(self.most_waiting());
                 self.settle()?;
             }
             BlockEvent::Follows { setup, first } => {
