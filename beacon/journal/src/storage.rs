@@ -236,7 +236,9 @@ pub(crate) const fn of_kind(kind: io::ErrorKind) -> Trouble {
         | io::ErrorKind::ReadOnlyFilesystem
         | io::ErrorKind::IsADirectory
         | io::ErrorKind::NotADirectory => Trouble::Denied,
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Trouble::Full,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            Trouble::Full
+        }
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Trouble::Damaged,
         _ => Trouble::Other,
     }

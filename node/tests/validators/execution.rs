@@ -270,3 +270,21 @@ fn values_and_states_that_are_lost_come_from_peers_over_three_committees() {
     assert_eq!(chain.balance(3)["balance"], (FUNDS - 20).to_string());
     chain.advance(&[0, 3, 6], 5);
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn one_whose_disk_is_full_ends_with_words_and_goes_on_when_there_is_room() {
+    let mut chain = Chain::paced("20ms", &[]);
+    let paid = chain.pay(3, 0);
+    chain.wait_for(&paid, 3);
+    assert!(chain.net.terminate(3).success());
+    for limit in [300_000, 450_000] {
+        let (ended, said) = chain.net.run_confined(3, limit);
+        assert_eq!(ended.code(), Some(2), "{said}");
+        let last = said.lines().rfind(|line| line.starts_with("error: "));
+        assert!(last.is_some_and(|line| line.contains("File too large")), "{said}");
+    }
+    chain.net.start(3);
+    chain.advance(&[0, 1, 2, 3], 5);
+    chain.net.agree(&[0, 1, 2, 3]);
+}

@@ -132,15 +132,29 @@ impl Net {
     }
 
     pub(crate) fn start(&mut self, validator: usize) {
-        let log = File::options().create(true).append(true).open(self.log(validator)).unwrap();
-        let child = prefinal()
-            .args(["run", "--home", self.home(validator).to_str().unwrap()])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .unwrap();
+        let child = self.spawn(prefinal(), validator);
         self.processes.insert(validator, child);
+    }
+
+    /// Runs a validator with a limit of the length of each file, as on a disk that is full at this length, until it ends.
+    /// Says how, and what it has logged.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn run_confined(&self, validator: usize, bytes: u64) -> (ExitStatus, String) {
+        let before = fs::metadata(self.log(validator)).unwrap().len();
+        let mut command = Command::new("sh");
+        let script = "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"";
+        let blocks = bytes.div_ceil(512).to_string();
+        command.args(["-c", script, &blocks]).arg(prefinal().get_program());
+        let ended = self.spawn(command, validator).wait().unwrap();
+        let log = fs::read(self.log(validator)).unwrap();
+        let said = &log[usize::try_from(before).unwrap()..];
+        (ended, String::from_utf8_lossy(said).into_owned())
+    }
+
+    fn spawn(&self, mut command: Command, validator: usize) -> Child {
+        let log = File::options().create(true).append(true).open(self.log(validator)).unwrap();
+        let command = command.args(["run", "--home", self.home(validator).to_str().unwrap()]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
     }
 
     /// As `kill -9`: nothing is written any more.
