@@ -69,7 +69,8 @@ pub enum Effect<X: Executor, T: Trust, N> {
 pub struct Misconduct {
     /// The peer that is banned for it.
     pub peer: PeerId,
-    /// What it was asked for; `None` if the message answers no request.
+    /// What it was asked for: if a block of several was found false later, as if that one alone had been. `None` if the
+    /// message answers no request.
     pub ask: Option<Ask>,
     /// The check that failed.
     pub fault: Fault,

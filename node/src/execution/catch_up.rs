@@ -82,7 +82,7 @@ impl<X: NamedExecutor> CatchUp<X> {
     async fn follow(self, line: Line, tip: Height) -> Result<String, String> {
         let Self { me, setup, quorum, shelf } = self;
         let witnesses = Witnesses { setup: Arc::clone(&setup), quorum };
-        let mut following = Following::start(&setup, witnesses, shelf, line)?;
+        let mut following = Following::start(&setup, vec![witnesses], shelf, line)?;
         let from = following.committed().height;
         loop {
             let tip = following.tip().unwrap_or(tip).max(tip);

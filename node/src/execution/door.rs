@@ -166,6 +166,11 @@ impl<X: NamedExecutor> Door<X> {
         !self.opened.swap(true, Ordering::Relaxed)
     }
 
+    /// Whether somebody waits for a transaction.
+    pub fn is_awaited(&self) -> bool {
+        !lock(&self.pool).waiting.is_empty()
+    }
+
     /// The only party behind this door has committed a block with these transactions.
     pub fn commit(&self, height: Height, ids: &[TransactionId]) {
         self.place(height, ids);

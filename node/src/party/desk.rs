@@ -1,7 +1,7 @@
 //! What a party answers to peers that were away, and how it listens while it catches up itself.
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use prefinal_crypto_core::access::Party;
 use prefinal_net::Frame;
@@ -17,8 +17,8 @@ use crate::http::sync::Librarian;
 /// the peer asks the next party.
 const AT_ONCE: usize = 8;
 
-/// Bytes of answers in a second for each of a peer's requests at a time. Answers cost the store that the party waits for.
-const RATE: u64 = 1 << 20;
+/// So many times as long as an answer took, its thread rests: the store is for the party itself first.
+const REST: u32 = 3;
 
 /// Requests that are answered at a time for all peers: what answers them reads the store that the party itself waits
 /// for, and has the threads on which it checks.
@@ -60,15 +60,14 @@ impl Desk {
         let (links, threads) = (Arc::clone(&self.links), Arc::clone(&self.threads));
         drop(tokio::spawn(async move {
             let Ok(thread) = threads.acquire_owned().await else { return };
+            let begun = Instant::now();
             let answer = spawn_blocking(move || librarian.answer(&frame.content)).await;
-            drop(thread);
             if let Ok(Ok(answer)) = answer {
-                let bytes = u64::try_from(answer.len()).unwrap_or(u64::MAX);
                 links.send_sync(frame.from, answer);
-                let millis = bytes.saturating_mul(1000).checked_div(RATE).unwrap_or(0);
-                tokio::time::sleep(Duration::from_millis(millis)).await;
             }
             drop(turn);
+            tokio::time::sleep(begun.elapsed().saturating_mul(REST)).await;
+            drop(thread);
         }));
         None
     }

@@ -38,7 +38,7 @@ use prefinal_beacon::{Bls, Random as _, Slot, StateSig, epochs};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_crypto_core::context::EpochId;
-use prefinal_execution::Header;
+use prefinal_execution::{Header, Height};
 use prefinal_home::{ExecutorName, Home};
 use prefinal_lab::Failure;
 use prefinal_net::{Frame, Links};
@@ -107,8 +107,9 @@ pub(super) struct Execution {
     values: Arc<SlotValues>,
     door: Arc<Door<Transfers>>,
     library: Arc<Library<Transfers, Store>>,
-    /// The last committed height.
+    /// The last committed height, and its slot.
     committed: AtomicU64,
+    slot: AtomicU64,
     /// How many questions of peers wait.
     questions: AtomicUsize,
     /// How many blocks wait for their states.
@@ -195,6 +196,7 @@ pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Fa
         door: Arc::new(door),
         library: Arc::new(library),
         committed: AtomicU64::new(header.map_or(0, |header| header.height.get())),
+        slot: AtomicU64::new(header.map_or(0, |header| header.slot.get())),
         questions: AtomicUsize::new(0),
         waiting: AtomicUsize::new(0),
         answers: Mutex::default(),
@@ -322,6 +324,16 @@ impl Execution {
     /// The last committed height.
     pub(super) fn committed(&self) -> u64 {
         self.committed.load(Ordering::Relaxed)
+    }
+
+    /// The slot behind the last one whose state is committed.
+    pub(super) fn next_slot(&self) -> Slot {
+        Slot::new(self.slot.load(Ordering::Relaxed)).next()
+    }
+
+    fn commit(&self, height: Height, slot: Slot) {
+        self.committed.store(height.get(), Ordering::Relaxed);
+        self.slot.store(slot.get(), Ordering::Relaxed);
     }
 
     /// What is served to wallets and to nodes that follow.

@@ -95,8 +95,11 @@ impl Validator {
         }
     }
 
-    /// Forgets committees all of whose slots have their values.
+    /// Forgets committees all of whose slots have their values, and their states if blocks are executed: until then
+    /// members of the next one may lack what those have.
     fn retire(&self, revealed: Slot) {
+        let stored = self.execution.as_ref().map(|execution| execution.next_slot());
+        let revealed = stored.map_or(revealed, |stored| stored.min(revealed));
         let mut committees = lock(&self.committees);
         while committees.get(1).is_some_and(|(first, _)| *first <= revealed) {
             committees.pop_front();
@@ -205,7 +208,10 @@ impl Validator {
     /// Notes how much weight had arrived for a slot that is revealed.
     pub(super) fn weigh(&self, slot: Slot, path: Path) {
         let arrived = self.arrivals.take(slot, path);
-        let setup = lock(&self.committees).front().map(|(_, setup)| Arc::clone(setup));
+        let committees = lock(&self.committees);
+        let of_slot = committees.iter().rfind(|(first, _)| *first <= slot);
+        let setup = of_slot.map(|(_, setup)| Arc::clone(setup));
+        drop(committees);
         let share = if path == Path::Fast { SharePath::Fast } else { SharePath::Slow };
         let Some(setup) = setup else { return };
         let shape = setup.keygen.shape();

@@ -12,7 +12,7 @@ use prefinal_state::{SnapshotBlock, StateExecutor};
 
 use self::verdicts::Turn;
 use crate::check::{CheckJob, Question, Rules, Unchecked};
-use crate::config::{Config, Past, Strategy};
+use crate::config::{Config, Past, Replay, Strategy};
 use crate::event::{Effect, Input, Misconduct, Output};
 use crate::fault::{Fault, StopReason};
 use crate::fetch::{Outstanding, Purpose, Requests, Times, Wanted};
@@ -24,7 +24,7 @@ use crate::process::ExecuteJob;
 use crate::replay::{Chunk, Head, ReplayStages};
 use crate::restore::{Restore, Seek};
 use crate::trust::{Attestation, Trust};
-use crate::wire::{ANSWER_HEAD, Ask, Received, Request, RequestId, WireError, received};
+use crate::wire::{ANSWER_HEAD, Ask, BlockAsk, Received, Request, RequestId, WireError, received};
 
 /// Follows a chain through peers that may lie: see the head of the crate.
 pub struct Follower<X: Executor, T: Trust, N> {
@@ -215,6 +215,14 @@ where
         self.stages.drop_peer(peer);
     }
 
+    /// A block that a peer has shown was found false when its turn came.
+    fn ban_for_block(&mut self, peer: PeerId, height: Height, fault: Fault) {
+        let (deltas, bytes) =
+            (self.config.replay == Replay::Deltas, self.config.limits.answer_bytes);
+        let ask = Ask::Blocks(BlockAsk { first: height, count: 1, deltas, bytes });
+        self.ban(peer, Some(ask), fault);
+    }
+
     /// A peer answers nothing any more.
     fn lose(&mut self, peer: PeerId) {
         for one in self.requests.of_peer(peer) {
@@ -247,7 +255,7 @@ where
         let (header, got) = (checked.block.header, checked.attestation.epoch);
         // It was verified before the epoch began. Members of a committee that is over may have nothing to lose.
         if let Some(here) = self.trust.epoch().filter(|here| got < *here) {
-            self.ban(checked.peer, None, Fault::Epoch { here, got });
+            self.ban_for_block(checked.peer, header.height, Fault::Epoch { here, got });
             return self.stages.ask_again(Chunk { first: header.height, count: 1, attempt: 1 });
         }
         if header.parent != self.stages.head.id {

@@ -247,7 +247,7 @@ where
         match result {
             Ok(done) => self.stages.executed(done),
             Err(ProcessFailure::Delta) => {
-                self.ban(peer, None, Fault::Delta);
+                self.ban_for_block(peer, header.height, Fault::Delta);
                 self.stages.ask_again(Chunk { first: header.height, count: 1, attempt: 1 });
             }
             Err(ProcessFailure::Diverged(computed)) => {

@@ -6,7 +6,7 @@ use prefinal_state::proof::{RangeProof, StateRange, StateRow};
 use prefinal_state::{BlockDelta, RowChange, SnapshotBlock, TransactionResult};
 
 use super::reader::Reader;
-use super::{ANSWER, MAX_PAYLOAD, RequestId, VERSION, WireError};
+use super::{ANSWER, MAX_ITEMS, MAX_PAYLOAD, RequestId, VERSION, WireError};
 use crate::trust::Attestation;
 
 /// How a payload is compressed.
@@ -64,6 +64,11 @@ impl<C: StateCertificate> Payload<C> {
             got => return Err(WireError::Kind { got }),
         };
         reader.end()?;
+        // Lists that are decoded as parts of values. They are no longer than the payload.
+        let (got, most) = (payload.items(), MAX_ITEMS);
+        if got > most {
+            return Err(WireError::TooMany { got, most });
+        }
         Ok(payload)
     }
 
@@ -73,7 +78,12 @@ impl<C: StateCertificate> Payload<C> {
         match self {
             Self::Blocks(blocks) => blocks.iter().map(BlockItem::items).sum(),
             Self::Range(range) => range.rows.len().saturating_add(range.proof.nodes.len()),
-            Self::Absent | Self::Anchor(_) | Self::Ending(_) => 0,
+            Self::Anchor(anchor) => siblings(&anchor.certificate),
+            Self::Ending(ending) => {
+                let changes = ending.changes.places.len();
+                changes.saturating_add(ending.proof.siblings.len())
+            }
+            Self::Absent => 0,
         }
     }
 }
@@ -85,8 +95,14 @@ impl<C> BlockItem<C> {
         let delta = self.delta.as_ref();
         let delta =
             delta.map_or(0, |delta| delta.changes.len().saturating_add(delta.results.len()));
-        self.transactions.len().saturating_add(delta).saturating_add(1)
+        let lists = self.transactions.len().saturating_add(siblings(&self.attestation));
+        lists.saturating_add(delta).saturating_add(1)
     }
+}
+
+/// What shows the place of a block is as long as its list.
+fn siblings<C>(attestation: &Attestation<C>) -> usize {
+    attestation.place.as_ref().map_or(0, |place| place.siblings.len())
 }
 
 fn block<C: StateCertificate>(reader: &mut Reader<'_>) -> Result<BlockItem<C>, WireError> {

@@ -113,6 +113,17 @@ pub(crate) enum Received<'a> {
     Answer(AnswerHead, &'a [u8]),
 }
 
+/// The payload of an answer before compression, for who has kept answers. Payloads of more than `most` bytes are refused.
+///
+/// # Errors
+/// If it is no answer, or its payload is not as long as it says.
+pub fn payload_of(answer: &[u8], most: u32) -> Result<Vec<u8>, WireError> {
+    match received(answer)? {
+        Received::Answer(head, payload) => head.decompress(payload, most),
+        Received::Summary(_) => Err(WireError::Kind { got: SUMMARY }),
+    }
+}
+
 /// What a follower is sent.
 pub(crate) fn received(bytes: &[u8]) -> Result<Received<'_>, WireError> {
     match split(bytes)? {

@@ -39,7 +39,13 @@ fn caught(replay: Replay, snapshot_beyond: Option<u64>, lie: Lie) -> Fault {
     world.run(to, 200);
     assert_eq!((world.tip(), &world.stopped), (to, &None), "{:?}", world.banned);
     assert_eq!(world.banned(), [0].into());
-    world.banned.into_values().next().unwrap().fault
+    let misconduct = world.banned.into_values().next().unwrap();
+    // What was asked stands beside what came, whenever it was found false.
+    assert!(
+        misconduct.ask.is_some() || matches!(misconduct.fault, Fault::Wire(_)),
+        "{misconduct:?}"
+    );
+    misconduct.fault
 }
 
 fn caught_replaying(lie: Lie) -> [Fault; 2] {

@@ -21,7 +21,7 @@ use prefinal_sync::{
 use prefinal_validator::setup::Setup;
 use prefinal_weighted_rounding::Stake;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::time::{Instant as Clock, sleep_until};
+use tokio::time::{Instant as Clock, sleep_until, timeout};
 
 use super::super::executor::NamedExecutor;
 use super::super::store::{AttestedStore, lock};
@@ -62,7 +62,7 @@ pub struct Shelf<X: NamedExecutor> {
 /// A follower at work in a party.
 pub struct Following<X: NamedExecutor> {
     line: Line,
-    witnesses: Witnesses,
+    witnesses: Vec<Witnesses>,
     /// The highest block that peers were believed to have. They may say less later, or others may come first.
     tip: Option<Height>,
     follower: Follower<X, StakeVerifier, CertifiedPlaces>,
@@ -124,7 +124,7 @@ impl<X: NamedExecutor> Following<X> {
     /// If the store cannot be read, or the system has no randomness.
     pub fn start(
         first: &Setup,
-        witnesses: Witnesses,
+        witnesses: Vec<Witnesses>,
         shelf: Shelf<X>,
         line: Line,
     ) -> Result<Self, String> {
@@ -185,10 +185,14 @@ impl<X: NamedExecutor> Following<X> {
     /// Ends with the store as it is between two blocks.
     pub async fn finish(&mut self) {
         self.is_closing = true;
-        while self.is_storing
-            && let Some(input) = self.verdicts.recv().await
-        {
-            self.take(input);
+        while self.is_storing {
+            match timeout(PATIENCE, self.verdicts.recv()).await {
+                Ok(Some(input)) => self.take(input),
+                Ok(None) | Err(_) => {
+                    self.ended = Some(Ended::Failed("the store gives no answer".to_owned()));
+                    return;
+                }
+            }
         }
     }
 
@@ -210,8 +214,14 @@ impl<X: NamedExecutor> Following<X> {
         let scores = self.follower.scores();
         let tips = scores.filter_map(|(peer, score)| Some((peer, tip_of(score.summary.as_ref()?))));
         let tips: BTreeMap<_, _> = tips.filter_map(tip).collect();
-        self.tip = self.tip.max(self.witnesses.believed(&tips));
+        let believed = self.witnesses.iter().filter_map(|one| one.believed(&tips)).max();
+        self.tip = self.tip.max(believed);
         self.tip
+    }
+
+    /// Whether all peers have said what they have.
+    pub fn has_heard_all(&self) -> bool {
+        self.follower.scores().all(|(_, score)| score.summary.is_some())
     }
 
     /// Bytes that came, and for how long it has been at work.

@@ -134,6 +134,10 @@ impl Held {
         self.blocks = self.blocks.split_off(&stored.next());
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
     /// Whether no state of a block before the first slot of this party is missing.
     pub(super) fn lacks_none(&self) -> bool {
         self.stored >= self.before

@@ -22,6 +22,7 @@ use prefinal_execution::{Executor, Header, Height};
 use prefinal_protocol::{Instant, Recipient};
 use prefinal_state::transfers::Transfers;
 use prefinal_validator::ChainApplication;
+use prefinal_validator::adopt::StoredBlocks as _;
 use prefinal_validator::application::{Effect, Input};
 use prefinal_validator::execution::{BlockEvent, Workers, shown};
 use prefinal_validator::participant;
@@ -129,7 +130,7 @@ impl Worker {
 
     fn work(&mut self) -> Result<(), String> {
         // It may have been away. That its files fit was seen before anything else of the process began.
-        self.host = None;
+        self.end_pipeline()?;
         loop {
             if self.host.is_none() {
                 let pool = self.pool.clone();
@@ -143,7 +144,7 @@ impl Worker {
             self.note(&input);
             self.take(input)?;
             self.tell_waiting();
-            if self.open.len() > self.behind && !self.leave() {
+            if self.open.len() > self.behind && !self.leave()? {
                 return Ok(());
             }
         }
@@ -200,16 +201,26 @@ impl Worker {
     }
 
     /// Ends the pipeline and what is at work for it, to follow. Gives false if the process ends.
-    fn leave(&mut self) -> bool {
+    fn leave(&mut self) -> Result<bool, String> {
         while self.jobs > 0 {
             let Some(input) = self.notes.blocking_recv().and_then(|note| self.heard(note)) else {
-                return false;
+                return Ok(false);
             };
             self.note(&input);
             self.held.keep(input, self.first);
         }
+        self.end_pipeline().map(|()| true)
+    }
+
+    /// What it has committed is where following begins.
+    fn end_pipeline(&mut self) -> Result<(), String> {
         self.host = None;
-        true
+        self.followed = last(&lock(&self.workers.store)).map_err(|error| error.to_string())?;
+        if let Some(last) = self.followed {
+            self.held.forget(last.slot);
+            self.told.forget(last.slot);
+        }
+        Ok(())
     }
 
     /// Follows until this party executes on. Gives false if the process ends.
@@ -225,6 +236,9 @@ impl Worker {
             {
                 at_work.finish().await;
                 self.is_stored(at_work.committed().height)?;
+                if let Some(Ended::Failed(why)) = at_work.ended() {
+                    return Err(why.clone());
+                }
                 let (bytes, taken) = at_work.spent();
                 let height = self.execution.committed();
                 tracing::info!(height, bytes, ?taken, "followed its peers");
@@ -248,6 +262,7 @@ impl Worker {
                     };
                     self.note(&input);
                     self.held.keep(input, self.first);
+                    self.tell_waiting();
                 }
                 () = step => {}
             }
@@ -272,8 +287,8 @@ impl Worker {
         let links = links::SyncPeers { links: self.validator.links.clone(), peers };
         let line = Line { links: Arc::new(links), answers: heard };
         // The committee before the newest one has the states that a newcomer lacks.
-        let setup = newest().take(2).last().unwrap_or(self.files.setup());
-        let witnesses = Witnesses { setup: Arc::clone(setup), quorum: Quorum::BYZANTINE };
+        let witness = |setup| Witnesses { setup: Arc::clone(setup), quorum: Quorum::BYZANTINE };
+        let witnesses = newest().take(2).map(witness).collect();
         let Workers { executor, store } = self.workers.clone();
         let beacon = self.execution.beacon.get().map(|beacon| beacon.verifier());
         let shelf = Shelf { executor, store, beacon };
@@ -290,10 +305,8 @@ impl Worker {
         let height = following.committed().height;
         self.is_stored(height)?;
         let is_there = self.held.lacks_none() && self.first <= Some(self.ordered.next());
-        let is_near = match following.tip() {
-            Some(tip) => height.after(NEAR) >= tip,
-            None => following.spent().1 >= SURVEY,
-        };
+        let is_near = following.tip().is_none_or(|tip| height.after(NEAR) >= tip);
+        let is_near = is_near && (following.has_heard_all() || following.spent().1 >= SURVEY);
         Ok(match following.ended() {
             Some(Ended::Failed(why)) => return Err(why.clone()),
             Some(Ended::InVain(why)) => {
@@ -306,12 +319,20 @@ impl Worker {
 
     /// Takes note of what is stored.
     fn is_stored(&mut self, height: Height) -> Result<(), String> {
-        if self.followed.map_or(Height::GENESIS, |last| last.height) != height {
-            self.execution.committed.store(height.get(), Ordering::Relaxed);
-            self.followed = last(&lock(&self.workers.store)).map_err(|error| error.to_string())?;
-            if let Some(last) = &self.followed {
-                self.held.forget(last.slot);
-                self.told.forget(last.slot);
+        let before = self.followed.map_or(Height::GENESIS, |last| last.height);
+        if before != height {
+            let store = lock(&self.workers.store);
+            self.followed = last(&store).map_err(|error| error.to_string())?;
+            if let Some(Header { slot, height, .. }) = self.followed {
+                self.execution.commit(height, slot);
+                self.held.forget(slot);
+                self.told.forget(slot);
+                let wanted = before.get().saturating_add(1)..=height.get();
+                for height in wanted.filter(|_| self.execution.door.is_awaited()) {
+                    let height = Height::new(height);
+                    self.execution.door.commit(height, &executed(&store, height));
+                }
+                self.execution.door.commit(height, &[]);
             }
         }
         Ok(())
@@ -319,11 +340,6 @@ impl Worker {
 
     /// Lets the pipeline run behind what is stored.
     fn enter(&mut self) -> Result<(), String> {
-        let stored = self.followed.map_or(Height::GENESIS, |last| last.height);
-        let waiting = self.open.split_off(&stored.next());
-        for (height, open) in std::mem::replace(&mut self.open, waiting) {
-            self.execution.door.commit(height, &open.transactions);
-        }
         self.open.clear();
         self.host = Some(self.files.open(&self.workers.store).map_err(|error| error.to_string())?);
         self.pass_over()?;
@@ -344,7 +360,8 @@ impl Worker {
     }
 
     fn tell_waiting(&self) {
-        self.execution.waiting.store(self.open.len(), Ordering::Relaxed);
+        let waiting = self.open.len().max(self.held.len());
+        self.execution.waiting.store(waiting, Ordering::Relaxed);
     }
 
     fn tell_channels(&self, input: BesideInput) -> Result<(), String> {
@@ -410,8 +427,8 @@ impl Worker {
             }
             BlockEvent::Committed(committed) => {
                 let height = committed.height;
-                self.execution.committed.store(height.get(), Ordering::Relaxed);
                 if let Some(Open { slot, transactions }) = self.open.remove(&height) {
+                    self.execution.commit(height, slot);
                     self.told.forget(slot);
                     self.execution.door.commit(height, &transactions);
                 }
@@ -438,4 +455,11 @@ impl Worker {
         let store = lock(&self.workers.store);
         self.announcements.settle::<Transfers>(store.states()).map_err(|error| error.to_string())
     }
+}
+
+/// The transactions of a stored block that were executed. What cannot be read nobody is told of.
+fn executed(store: &Store, height: Height) -> Vec<TransactionId> {
+    let stored = store.transactions(height).unwrap_or_default();
+    let decoded = stored.executed.iter().filter_map(|one| Transfers::decode(one).ok());
+    decoded.map(|one| Transfers::hash(&one)).collect()
 }
