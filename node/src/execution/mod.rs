@@ -305,7 +305,9 @@ impl<X: NamedExecutor> ExecutedChain<X> {
         for party in 0..setup.members.len() {
             let file = folder.join(format!("party-{party}.state"));
             let opened = PartyStore::<X>::open(&file, &genesis, Arc::clone(&values));
-            let store = opened.map_err(|error| crate::output::named(&file, error))?;
+            let advice = "what was durable stays: run it again when the cause is gone, or begin again elsewhere";
+            let failed = |error| crate::output::named(&file, format_args!("{error}; {advice}"));
+            let store = opened.map_err(failed)?;
             stores.push(Arc::new(Mutex::new(store)));
         }
         let executor = Arc::new(X::new(setup.context.chain));

@@ -170,12 +170,10 @@ pub(super) struct Pending {
 pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Failure> {
     let Some(genesis) = genesis(home)? else { return Ok(None) };
     let values = Arc::<SlotValues>::default();
-    let file = home.folder().states();
-    let failed = |error| named(&file, error);
-    let store = Store::open(&file, &genesis, Arc::clone(&values)).map_err(failed)?;
-    let header = last(&store).map_err(failed)?;
-    let store = Arc::new(Mutex::new(store));
     let files = Files::new(home, setup, genesis.block);
+    let store = files.states(&genesis, Arc::clone(&values))?;
+    let header = last(&store).map_err(|error| files.failed(&error))?;
+    let store = Arc::new(Mutex::new(store));
     let is_founder = home.party().is_some();
     let host = (is_founder || files.has_begun()).then(|| files.open(&store)).transpose()?;
     let executor = Arc::new(<Transfers as NamedExecutor>::new(setup.context.chain));

@@ -177,11 +177,19 @@ fn states_that_are_lost_are_executed_again_and_what_does_not_fit_is_refused() {
     chain.advance(&[0, 2], 3);
     assert!(chain.net.terminate(2).success());
     let home = chain.net.home(2);
-    std::fs::remove_file(home.join("data/states.redb")).unwrap();
-    let refused = run(&["run", "--home", home.to_str().unwrap()]);
-    let why = String::from_utf8_lossy(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(2), "{why}");
-    assert!(why.contains("remove it and") && why.contains("execution.redb"), "{why}");
+    let states = home.join("data/states.redb");
+    let is_refused = |what: &str| {
+        let refused = run(&["run", "--home", home.to_str().unwrap()]);
+        let why = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{why}");
+        assert!(why.contains(what) && why.contains("remove it and"), "{why}");
+        assert!(why.contains("states.redb") && why.contains("execution.redb"), "{why}");
+    };
+    let whole = std::fs::read(&states).unwrap();
+    std::fs::write(&states, &whole[..whole.len() / 2]).unwrap();
+    is_refused("store of the state");
+    std::fs::remove_file(&states).unwrap();
+    is_refused("lacks blocks");
     for file in ["states.redb", "execution.redb"] {
         std::fs::remove_file(home.join("data").join(file)).unwrap();
     }

@@ -9,7 +9,7 @@ use prefinal_home::Home;
 use prefinal_journal::{Journal, JournalError, Journaled, Redb, read_records};
 use prefinal_lab::Failure;
 use prefinal_protocol::{Instant, Machine};
-use prefinal_state::StateError;
+use prefinal_state::{Genesis, StateError};
 use prefinal_validator::ChainApplication;
 use prefinal_validator::adopt::StoredBlocks as _;
 use prefinal_validator::application::{Effect, Input, Output};
@@ -19,7 +19,7 @@ use prefinal_validator::setup::Setup;
 use super::super::home;
 use super::super::state::lock;
 use super::{Pipeline, Store};
-use crate::execution::pipeline;
+use crate::execution::{SlotValues, pipeline};
 use crate::output::named;
 
 /// The pipeline as a machine.
@@ -79,15 +79,41 @@ impl Files {
     /// If a file cannot be read or written, or does not fit to the other.
     pub(super) fn open(&self, store: &Mutex<Store>) -> Result<JournaledHost, Failure> {
         let mut store = lock(store);
-        let failed = |error: StateError| named(&self.states, error);
-        let committed = last(&store).map_err(failed)?;
-        let recovered = store.recover().map_err(failed)?;
+        let committed = last(&store).map_err(|error| self.failed(&error))?;
+        let recovered = store.recover().map_err(|error| self.failed(&error))?;
         drop(store);
         let host = Journaled::open(self.journal(committed)?, |records| {
             let past = PastBlocks { genesis: self.genesis, recovered, records };
             pipeline(&self.setup, Quorum::BYZANTINE, past).map(Host)
         });
         host.map_err(|error| named(&self.journal, error))
+    }
+
+    /// Opens the states, or makes the file.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what to do.
+    pub(super) fn states(
+        &self,
+        genesis: &Genesis,
+        values: Arc<SlotValues>,
+    ) -> Result<Store, Failure> {
+        Store::open(&self.states, genesis, values).map_err(|error| self.failed(&error))
+    }
+
+    /// What is wrong with the states, and what to do.
+    pub(super) fn failed(&self, error: &StateError) -> Failure {
+        match error {
+            StateError::Full { .. } => {
+                named(&self.states, format_args!("{error}; make room and start again"))
+            }
+            _ => named(&self.states, format_args!("{error}; {}", self.advice())),
+        }
+    }
+
+    fn advice(&self) -> String {
+        let journal = self.journal.display();
+        format!("remove it and {journal}: then all states are fetched from other validators")
     }
 
     /// Opens the journal, or makes it, and leaves out what the store has.
@@ -102,10 +128,7 @@ impl Files {
         if behind > committed.map(|header| header.height) {
             return Err(named(
                 &self.states,
-                format_args!(
-                    "lacks blocks that were committed here; remove it and {}: then all blocks are executed again",
-                    file.display()
-                ),
+                format_args!("lacks blocks that were committed here; {}", self.advice()),
             ));
         }
         Ok(journal)
