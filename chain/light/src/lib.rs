@@ -57,7 +57,7 @@
 //! # let account = store.prove(&alice.key())?;
 //! # let (row, proof) = (account.value, account.proof);
 //! # let (members, ending) = (members.to_wire(), ending.to_wire());
-//! // Trust: 80 bytes, from the genesis or from somebody who has followed the chain.
+//! // Trust: 82 bytes, from the genesis or from somebody who has followed the chain.
 //! # let (first, genesis) = (Slot::new(1), MemberList::from_wire(&members)?);
 //! let waypoint = Waypoint { chain, epoch: EpochRow::new(EpochId::new(0), first, &genesis) };
 //!

@@ -34,7 +34,7 @@ impl Devnet {
         all.map(|one| (*one).to_owned()).collect()
     }
 
-    /// All have keys. Then the last one is away for more blocks than its engine would fetch. Where a round has a leader,
+    /// All have keys. Then the last one is away for more blocks than those after which it follows. Where a round has a leader,
     /// those of the party that is away have no block.
     fn leave_one_behind(&self, slots: &str) -> String {
         killed_at(self.run(&["--slots", slots]), "block ");
