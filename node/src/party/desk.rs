@@ -13,9 +13,9 @@ use tokio::task::spawn_blocking;
 use super::network::Incoming;
 use crate::http::sync::Librarian;
 
-/// Requests of one peer that are answered at a time, as many as a follower makes. Those on top are left out, and
+/// Requests of one peer that are answered at a time, twice as many as a follower makes. Those on top are left out, and
 /// the peer asks the next party.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 4;
 
 /// So many times as long as an answer took, its thread rests: the store is for the party itself first.
 const REST: u32 = 3;

@@ -11,15 +11,12 @@
 //! **After a crash.** The participant repeats all blocks from its journal, the archive has the values, and the driver
 //! gives again the certificates of slots that the store has not committed yet. What this journal alone has is what the
 //! party voted for. Of committed blocks nothing is kept here: each start begins behind the last of them. If both files
-//! are removed, all blocks are executed again, as far as peers still answer for their epochs: up to two changes of the
-//! committee.
+//! are removed, all states are fetched again.
 //!
-//! **What peers missed.** A party that was away gets blocks from the engine and executes them all. It asks for their
-//! certificates as for values. Peers answer from their stores, for the epochs that they still have.
-//!
-//! **Who joins later** has no certificates of states before its own epoch. It follows its peers as a full node does, into
-//! its own store, until it has the state before its first slot, and executes from there on (`worker`). The same does a
-//! party that is far behind while its peers are not.
+//! **Who lacks states follows** its peers as a full node does, into its own store, and executes behind them (`worker`): at
+//! a start far behind them, when many blocks wait, and as one that joins later, which has no certificates of states before
+//! its first slot. Blocks come from the engine, and single certificates that were missed are asked for as values are; peers
+//! answer from their stores.
 //!
 //! **If states stand still** because too much stake signs none, blocks and values go on, and what is to be executed waits,
 //! in memory and in the journal. From [`LAG`] waiting blocks on validators with Malachite's engine put no transactions of

@@ -141,7 +141,11 @@ impl Epoch {
     }
 
     pub(crate) fn committees(&self) -> Paths<SigningCommittee<MinSig>> {
-        self.key.signing(&self.config, Purpose::Messages(DOMAIN)).unwrap()
+        self.committees_for(Purpose::Messages(DOMAIN))
+    }
+
+    fn committees_for(&self, purpose: Purpose) -> Paths<SigningCommittee<MinSig>> {
+        self.key.signing(&self.config, purpose).unwrap()
     }
 
     pub(crate) fn holders(&self) -> Vec<Party> {
@@ -159,8 +163,17 @@ impl Epoch {
 
     /// What the committee signs on one path.
     pub(crate) fn signature(&self, path: SharePath, message: &[u8]) -> min_sig::Signature {
-        let committees = self.committees();
-        let (committee, message) = (committees.get(path).unwrap(), Message::new(DOMAIN, message));
+        self.signature_for(DOMAIN, path, message)
+    }
+
+    pub(crate) fn signature_for(
+        &self,
+        domain: Domain,
+        path: SharePath,
+        message: &[u8],
+    ) -> min_sig::Signature {
+        let committees = self.committees_for(Purpose::Messages(domain));
+        let (committee, message) = (committees.get(path).unwrap(), Message::new(domain, message));
         let partials = self.holders().into_iter().map(|party| {
             let signers = self.signer(party, &committees);
             (party, signers.get(path).unwrap().partial(&message).unwrap())

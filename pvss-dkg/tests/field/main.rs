@@ -4,5 +4,6 @@
 
 mod chain;
 mod epoch;
+mod light;
 mod purpose;
 mod stored;
