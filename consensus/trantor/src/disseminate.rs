@@ -24,6 +24,7 @@ use crate::fault::Fault;
 use crate::job::Work;
 use crate::mempool::SubmitError;
 use crate::message::{MAX_BATCHES, Message};
+use crate::order::BATCHES_KEPT;
 use crate::records::Record;
 use crate::store::Spreading;
 
@@ -92,9 +93,15 @@ impl Trantor {
         self.spread_batch(now, batch);
     }
 
-    /// Gives up batches that were not ordered in their time. Those of this party are spread once more.
+    /// Gives up batches that were not ordered in their time. Those of this party are spread once more, unless it was away
+    /// for so long that they may have been ordered at heights of which it does not know any more.
     pub(crate) fn expire(&mut self, now: Instant) {
+        let known = self.unreported.get().saturating_sub(BATCHES_KEPT);
         for batch in self.store.expire(self.unreported, self.me) {
+            let made = batch.until().get().saturating_sub(LIFETIME);
+            if made < known {
+                continue;
+            }
             let fresh =
                 batch.transactions().iter().filter(|one| self.ordered.is_fresh(one) == Ok(true));
             let fresh: Vec<Transaction> = fresh.cloned().collect();

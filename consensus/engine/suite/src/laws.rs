@@ -35,6 +35,9 @@ const COMMITTEES: [&[u128]; 7] = [
 ];
 
 const MINUTE: Duration = Duration::from_secs(60);
+
+/// More slots than any engine gives to a party that lags: Jolteon's remember most, 1024 blocks.
+const FORGOTTEN: u64 = 1_100;
 const SETTLED: Duration = Duration::from_millis(200);
 /// Number of effects after which a crash is tried, one play for each.
 const CRASHES: u64 = 60;
@@ -204,6 +207,34 @@ pub fn a_party_goes_on_behind_what_others_have_shown<S: Sample>(sample: &S) -> V
         go().map_err(at(|| format!("{party} is away behind its effect {effects}")))?;
     }
     Ok(())
+}
+
+/// A party is away until the others have forgotten where it was, and goes on behind a slot that they have shown. Engines
+/// that go on behind none are asked nothing.
+///
+/// # Errors
+/// The law that is broken.
+pub fn a_party_goes_on_that_others_would_not_fetch_any_more<S: Sample>(sample: &S) -> Verdict {
+    if S::Engine::RECALLS == 0 {
+        return Ok(());
+    }
+    let (party, network) = (Party::new(2), Network::uniform(ms(5), ms(15)));
+    let mut play = Play::new(sample, Script { network, seed: 1, ..Script::new(&EQUAL) });
+    submit_everywhere(&mut play);
+    let all = play.parties();
+    let others: Vec<Party> = all.iter().copied().filter(|one| *one != party).collect();
+    let mut go = || {
+        play.run(ms(500), |_| false)?;
+        play.crash(party)?;
+        let ahead = play.watch().reached(Party::new(0)).unwrap_or(Slot::new(0));
+        let last = ahead.after(FORGOTTEN);
+        play.reach(&others, last.after(3), 30 * MINUTE)?;
+        play.adopt(party, last);
+        play.restart(party)?;
+        let ahead = play.watch().reached(Party::new(0)).unwrap_or(Slot::new(0));
+        play.reach(&all, ahead.after(4), MINUTE)
+    };
+    go().map_err(at(|| format!("{party} is away for {FORGOTTEN} slots")))
 }
 
 /// All parties crash at once and restart from what they made durable.

@@ -57,6 +57,7 @@ macro_rules! laws {
             a_party_that_starts_late_catches_up
             a_crash_anywhere_breaks_no_promise
             a_party_goes_on_behind_what_others_have_shown
+            a_party_goes_on_that_others_would_not_fetch_any_more
             all_may_crash_at_once
             it_goes_on_when_links_heal
             a_party_with_two_faces_splits_nobody

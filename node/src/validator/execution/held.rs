@@ -147,3 +147,62 @@ impl Held {
         std::mem::take(&mut self.blocks).into_values()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing, reason = "a test fails by panicking")]
+mod tests {
+    use prefinal_engine::Block;
+    use prefinal_protocol::Value;
+
+    use super::*;
+
+    fn ordered(slot: u64) -> Input<Pipeline> {
+        let block = Block { value: Value::new([1; 32]), transactions: Vec::new() };
+        Input::Ordered { slot: Slot::new(slot), block }
+    }
+
+    fn value(slot: u64) -> Input<Pipeline> {
+        Input::Value { slot: Slot::new(slot), value: [1; 32] }
+    }
+
+    fn slots(inputs: impl IntoIterator<Item = Input<Pipeline>>) -> Vec<u64> {
+        let slot = |input| match input {
+            Input::Ordered { slot, .. } | Input::Value { slot, .. } => slot.get(),
+            _ => 0,
+        };
+        inputs.into_iter().map(slot).collect()
+    }
+
+    #[test]
+    fn blocks_wait_from_the_first_own_slot_on_until_they_are_stored() {
+        let mut held = Held::new();
+        // Nobody knows yet where that is: these are stored by following.
+        [2, 3].map(|slot| held.keep(ordered(slot), None));
+        let first = Some(Slot::new(5));
+        [4, 6, 7, 8].map(|slot| held.keep(ordered(slot), first));
+        assert!(!held.lacks_none());
+        held.forget(Slot::new(3));
+        assert!(!held.lacks_none(), "the block of slot 4 is not stored");
+        held.forget(Slot::new(6));
+        // It comes again after a crash.
+        held.keep(ordered(6), first);
+        assert!(held.lacks_none());
+        assert_eq!((held.len(), slots(held.take())), (2, vec![7, 8]));
+        assert_eq!(held.len(), 0);
+    }
+
+    #[test]
+    fn what_is_said_of_slots_is_told_again_until_they_are_stored() {
+        let mut told = Told::default();
+        [3, 5, 4].map(|slot| told.note(&value(slot)));
+        assert_eq!(slots(told.of_slots()), [3, 4, 5]);
+        told.forget(Slot::new(4));
+        told.note(&value(2));
+        assert_eq!(slots(told.of_slots()), [5]);
+        assert!(!told.has_begun() && told.of_epochs().is_empty());
+        let (epoch, first) = (EpochId::new(0), Slot::new(2));
+        told.note(&Input::Began { epoch, first });
+        assert!(told.has_begun());
+        assert!(matches!(told.of_epochs()[..], [Input::Began { epoch: of, .. }] if of == epoch));
+    }
+}
