@@ -177,9 +177,9 @@ mod tests {
     fn blocks_wait_from_the_first_own_slot_on_until_they_are_stored() {
         let mut held = Held::new();
         // Nobody knows yet where that is: these are stored by following.
-        [2, 3].map(|slot| held.keep(ordered(slot), None));
+        [2, 3].into_iter().for_each(|slot| held.keep(ordered(slot), None));
         let first = Some(Slot::new(5));
-        [4, 6, 7, 8].map(|slot| held.keep(ordered(slot), first));
+        [4, 6, 7, 8].into_iter().for_each(|slot| held.keep(ordered(slot), first));
         assert!(!held.lacks_none());
         held.forget(Slot::new(3));
         assert!(!held.lacks_none(), "the block of slot 4 is not stored");
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn what_is_said_of_slots_is_told_again_until_they_are_stored() {
         let mut told = Told::default();
-        [3, 5, 4].map(|slot| told.note(&value(slot)));
+        [3, 5, 4].into_iter().for_each(|slot| told.note(&value(slot)));
         assert_eq!(slots(told.of_slots()), [3, 4, 5]);
         told.forget(Slot::new(4));
         told.note(&value(2));

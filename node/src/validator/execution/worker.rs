@@ -389,7 +389,7 @@ impl Worker {
                     }
                 }));
             }
-            Effect::Tell(event) => self.told(event)?,
+            Effect::Tell(event) => self.hear(event)?,
         }
         Ok(())
     }
@@ -414,7 +414,7 @@ impl Worker {
         }
     }
 
-    fn told(
+    fn hear(
         &mut self,
         event: BlockEvent<<Transfers as Executor>::Transaction>,
     ) -> Result<(), String> {
