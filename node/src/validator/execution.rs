@@ -31,10 +31,11 @@ use std::time::Duration;
 
 use axum::Router;
 use prefinal_beacon::stack::{Channels, OneOf};
-use prefinal_beacon::{Bls, Random as _, Slot, StateSig, epochs};
+use prefinal_beacon::{Bls, Random as _, Slot, StateSig, Value, View, epochs};
 use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::bls::min_sig::Signature;
 use prefinal_crypto_core::context::EpochId;
+use prefinal_engine::Block;
 use prefinal_execution::{Header, Height};
 use prefinal_home::{ExecutorName, Home};
 use prefinal_lab::Failure;
@@ -245,6 +246,17 @@ impl Execution {
     fn tell(&self, input: Input<Pipeline>) {
         // If its thread has ended, the process ends too.
         drop(self.notes.send(Note::Input(Box::new(input))));
+    }
+
+    /// A block is proposed behind this one. If it is not known to be final before, it is executed before it is.
+    pub(super) fn propose(&self, slot: Slot, parent: Value, block: Block) {
+        self.tell(Input::Proposed { slot, parent: Some(parent), block });
+    }
+
+    /// This party votes for a block in the first view of its slot, and its part in the certificate of the state leaves
+    /// behind the vote, if the block is executed by then. The vote does not wait for it.
+    pub(super) fn prefinalize(&self, slot: Slot, value: Value) {
+        self.tell(Input::Prefinalized { slot, view: View::new(slot, 0), value });
     }
 
     /// Tells the pipeline of an effect of the participant, in their order.

@@ -51,12 +51,15 @@ impl Gate {
     }
 }
 
-/// The slot of the early partial in an envelope, if there is one.
+/// The slot of the early partial in an envelope, if there is one, of a value or of a state.
 fn early(message: &Message) -> Option<Slot> {
     message.messages().iter().find_map(|message| match message {
-        OneOf::First(BeaconMessage::Partial { path: Path::Fast | Path::Tight, slot, .. }) => {
-            Some(*slot)
-        }
+        OneOf::First(BeaconMessage::Partial { path: Path::Fast | Path::Tight, slot, .. })
+        | OneOf::Rest(OneOf::First(BeaconMessage::Partial {
+            path: Path::Fast | Path::Tight,
+            slot,
+            ..
+        })) => Some(*slot),
         _ => None,
     })
 }
@@ -64,6 +67,7 @@ fn early(message: &Message) -> Option<Slot> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
+    use prefinal_beacon::Value;
     use prefinal_crypto_core::bls::Domain;
     use prefinal_crypto_core::bls::min_sig::SecretKey;
     use prefinal_crypto_core::context::EpochId;
@@ -86,10 +90,19 @@ mod tests {
         Message::one(EpochId::new(0), OneOf::First(message))
     }
 
+    /// A part in the certificate of a state.
+    fn state(number: u64) -> Message {
+        let partial =
+            SecretKey::random(&mut ChaCha20Rng::from_seed([2; 32])).sign(Domain::BASIC, b"");
+        let (path, slot, value) = (Path::Tight, slot(number), Some(Value::new([3; 32])));
+        let message = BeaconMessage::Partial { path, slot, value, partial };
+        Message::one(EpochId::new(0), OneOf::Rest(OneOf::First(message)))
+    }
+
     #[test]
     fn an_early_partial_waits_for_its_vote() {
         let gate = Gate::default();
-        let early = [Path::Fast, Path::Tight].map(|path| partial(path, 7));
+        let early = [partial(Path::Fast, 7), partial(Path::Tight, 7), state(7)];
         early.iter().for_each(|message| assert_eq!(gate.pass(message.clone()), None));
         // What follows finality does not wait, nor what is no partial.
         let request =

@@ -3,8 +3,8 @@
 //! The driver's calls come back when their records are durable. So a vote never leaves before its release is
 //! on disk, and the engine leaves no height behind that the participant does not know.
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use prefinal_beacon::{Slot, Value, View};
@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 use super::execution::Running;
 use super::links::Message;
-use super::state::Validator;
+use super::state::{Validator, lock};
 use crate::output::{Sink, folder};
 
 /// How often is asked whether the committee of the next height is known.
@@ -32,6 +32,8 @@ pub(super) struct ChainHost {
     pub(super) period: Duration,
     /// Where evidence against members is kept.
     pub(super) evidence: PathBuf,
+    /// The last decided block, behind which blocks are proposed.
+    pub(super) decided: Mutex<Option<(Height, BlockId)>>,
 }
 
 fn slot(height: Height) -> Slot {
@@ -77,11 +79,28 @@ impl Host for ChainHost {
         }
     }
 
+    fn proposed(&self, block: &Block) {
+        let Some(execution) = &self.validator.execution else { return };
+        let decided = *lock(&self.decided);
+        // Without its parent's name it is executed when it is final.
+        let Some((_, parent)) = decided.filter(|(last, _)| last.next() == block.height()) else {
+            return;
+        };
+        let (slot, parent) = (slot(block.height()), Value::new(parent.to_bytes()));
+        let transactions = block.transactions().to_vec();
+        let value = Value::new(block.id().to_bytes());
+        execution.propose(slot, parent, prefinal_engine::Block { value, transactions });
+    }
+
     async fn prefinalized(&self, height: Height, block: BlockId) -> Vec<u8> {
         let (slot, value) = (slot(height), Value::new(block.to_bytes()));
         let released =
             self.call(move |driver| driver.on_prefinalize(slot, View::new(slot, 0), value));
-        let Some(Some(message)) = released.await else { return Vec::new() };
+        let released = released.await;
+        if let Some(execution) = &self.validator.execution {
+            execution.prefinalize(slot, value);
+        }
+        let Some(Some(message)) = released else { return Vec::new() };
         self.validator.arrivals.note(self.validator.me, &message);
         match borsh::to_vec(&message) {
             Ok(bytes) if bytes.len() <= MAX_EXTENSION => bytes,
@@ -150,6 +169,7 @@ impl Host for ChainHost {
     async fn finalized(&self, block: &Block) {
         let (slot, value) = (slot(block.height()), Value::new(block.id().to_bytes()));
         let transactions = block.transactions().to_vec();
+        *lock(&self.decided) = Some((block.height(), block.id()));
         self.validator.is_final(slot);
         self.validator.mempool.ordered(&transactions);
         let block = prefinal_engine::Block { value, transactions };

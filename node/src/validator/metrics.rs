@@ -46,6 +46,7 @@ pub(super) struct Metrics {
     weight_in: Family<PathLabel, Gauge>,
     weight_needed: Family<PathLabel, Gauge>,
     pub(super) skipped: Counter,
+    pub(super) executed_early: Counter,
     pub(super) refusals: Counter,
     accusations: Family<PeerLabel, Counter>,
     pub(super) undecodable: Counter,
@@ -123,8 +124,10 @@ impl Metrics {
             "Weight that reveals a value, by path",
             weight_needed.clone(),
         );
-        let [skipped, refusals, undecodable] = [(); 3].map(|()| Counter::default());
+        let [skipped, executed_early, refusals, undecodable] = [(); 4].map(|()| Counter::default());
         registry.register("skipped", "Slots without a value", skipped.clone());
+        let about = "Blocks that were executed before they were final";
+        registry.register("executed_early", about, executed_early.clone());
         registry.register(
             "refusals",
             "Reports of the engine that released nothing",
@@ -148,6 +151,7 @@ impl Metrics {
             weight_in,
             weight_needed,
             skipped,
+            executed_early,
             refusals,
             accusations,
             undecodable,

@@ -139,6 +139,10 @@ fn a_committee_executes_pays_and_is_followed_through_kills() {
     let paid = chain.pay(1, 0);
     chain.wait_for(&paid, 1);
     assert_eq!(chain.balance(1)["balance"], (FUNDS - 10).to_string());
+    // Blocks are executed from their proposals on, so that states are certified when they are final.
+    chain.net.wait("blocks are executed early", |net| {
+        (0..4).all(|one| net.metric(one, "prefinal_executed_early_total") > 2.0)
+    });
     let (height, root) = chain.follow(0, "follower", &[]);
     // One is killed and misses a payment; its peers execute on.
     chain.net.kill(3);

@@ -92,7 +92,8 @@ impl Engine {
         (registry, metrics): (&SharedRegistry, Metrics),
     ) -> Result<(Self, mpsc::Receiver<AppMsg<Tendermint>>), String> {
         let Parts { me, identity, keys, codec, log, consensus: config, sync: sync_config } = parts;
-        let checks = Checks { committees: keys.committees.clone() };
+        let (committees, proposals) = (keys.committees.clone(), keys.proposals.clone());
+        let checks = Checks { committees, proposals };
         let network = actors::spawn_network_actor::<Tendermint, _>(
             &config,
             &sync_config,

@@ -5,9 +5,11 @@ use malachitebft_core_types::{
 };
 use malachitebft_signing::{Error, Signer, VerificationResult, Verifier};
 use prefinal_malachite::{
-    Height, Proposal, PublicKey, SecretKey, Signature, SignatureError, Tendermint, Validators, Vote,
+    Block, Height, Proposal, PublicKey, SecretKey, Signature, SignatureError, Tendermint,
+    Validators, Vote,
 };
 use std::sync::Arc;
+use tokio::sync::mpsc;
 
 use crate::committees::Committees;
 
@@ -16,12 +18,33 @@ use crate::committees::Committees;
 pub(crate) struct Keys {
     pub(crate) key: SecretKey,
     pub(crate) committees: Committees,
+    pub(crate) proposals: Proposals,
 }
 
 /// Checks the signatures of others.
 #[derive(Clone, Debug)]
 pub(crate) struct Checks {
     pub(crate) committees: Committees,
+    pub(crate) proposals: Proposals,
+}
+
+/// Where blocks go whose proposals are signed. Malachite shows them to nobody else.
+#[derive(Clone, Debug)]
+pub(crate) struct Proposals(mpsc::Sender<Block>);
+
+/// Proposals that wait to be told. Those on top are not told: they are executed later.
+const PROPOSALS: usize = 64;
+
+impl Proposals {
+    pub(crate) fn new() -> (Self, mpsc::Receiver<Block>) {
+        let (sender, receiver) = mpsc::channel(PROPOSALS);
+        (Self(sender), receiver)
+    }
+
+    fn tell(&self, proposal: &Proposal) {
+        // If nobody listens, the engine is being stopped.
+        let _ = self.0.try_send(proposal.block.clone());
+    }
 }
 
 /// Malachite begins no height whose committee was not noted, and passes on messages of its height only.
@@ -70,7 +93,11 @@ impl Verifier<Tendermint> for Checks {
         key: &PublicKey,
     ) -> Result<VerificationResult, Error> {
         let committee = committee(&self.committees, proposal.height)?;
-        Ok(result(key.verify_proposal(&committee, proposal, signature)))
+        let verified = key.verify_proposal(&committee, proposal, signature);
+        if verified.is_ok() {
+            self.proposals.tell(proposal);
+        }
+        Ok(result(verified))
     }
 
     async fn verify_signed_vote_extension(
@@ -107,6 +134,7 @@ impl Signer<Tendermint> for Keys {
     ) -> Result<SignedMessage<Tendermint, Proposal>, Error> {
         let committee = committee(&self.committees, proposal.height)?;
         let signature = self.key.sign_proposal(&committee, &proposal);
+        self.proposals.tell(&proposal);
         Ok(SignedMessage::new(proposal, signature))
     }
 
@@ -134,7 +162,7 @@ impl Signer<Tendermint> for Keys {
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use malachitebft_core_types::Round;
-    use prefinal_malachite::{Address, Block, BlockId, Member};
+    use prefinal_malachite::{Address, BlockId, Member};
     use prefinal_protocol::{ChainId, Context, EpochId, Party};
     use prefinal_weighted_rounding::Stake;
 
@@ -148,7 +176,8 @@ mod tests {
         let validators = Validators::new(&context, &[member]).unwrap();
         committees.note(Height::new(5), validators.clone());
         committees.note(Height::new(6), validators);
-        Keys { key, committees }
+        let (proposals, _) = Proposals::new();
+        Keys { key, committees, proposals }
     }
 
     fn valid(result: Result<VerificationResult, Error>) -> bool {
@@ -158,7 +187,8 @@ mod tests {
     #[tokio::test]
     async fn an_extension_holds_for_its_vote_alone() {
         let keys = keys(0);
-        let checks = Checks { committees: keys.committees.clone() };
+        let (committees, proposals) = (keys.committees.clone(), keys.proposals.clone());
+        let checks = Checks { committees, proposals };
         let (height, voter) = (Height::new(5), Address::new(Party::new(0)));
         let block = BlockId::new([3; 32]);
         let scope = VoteExtensionScope::new(height, Round::ZERO, block, voter);
@@ -195,11 +225,13 @@ mod tests {
         let signed = ours.sign_vote(vote.clone()).await.unwrap().signature;
         let proposed = ours.sign_proposal(proposal.clone()).await.unwrap().signature;
         for (committees, holds) in [(ours.committees, true), (theirs.committees, false)] {
-            let checks = Checks { committees };
+            let (proposals, mut told) = Proposals::new();
+            let checks = Checks { committees, proposals };
             let result = checks.verify_signed_vote(&vote, &signed, &key).await;
             assert_eq!(valid(result), holds);
             let result = checks.verify_signed_proposal(&proposal, &proposed, &key).await;
             assert_eq!(valid(result), holds);
+            assert_eq!(told.try_recv().ok(), holds.then(|| proposal.block.clone()));
             // Signatures of one kind are none of the other.
             assert!(!valid(checks.verify_signed_vote(&vote, &proposed, &key).await));
             assert!(!valid(checks.verify_signed_proposal(&proposal, &signed, &key).await));

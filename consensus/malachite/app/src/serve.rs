@@ -43,11 +43,13 @@ impl<H: Host> Server<H> {
         mut self,
         mut inbox: mpsc::Receiver<AppMsg<Tendermint>>,
         mut voted: mpsc::UnboundedReceiver<(Height, BlockId)>,
+        mut proposed: mpsc::Receiver<Block>,
     ) {
         loop {
             tokio::select! {
                 biased;
                 Some((height, block)) = voted.recv() => self.host.voted(height, block),
+                Some(block) = proposed.recv() => self.host.proposed(&block),
                 message = inbox.recv() => match message {
                     Some(message) => self.answer(message).await,
                     None => break,

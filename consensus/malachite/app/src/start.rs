@@ -9,7 +9,7 @@ use std::time::Duration;
 use malachitebft_app_channel::app::types::Keypair;
 use malachitebft_app_channel::app::types::codec::Codec as _;
 use malachitebft_app_channel::{AppMsg, NetworkIdentity};
-use prefinal_malachite::{Address, BlockId, Height, Tendermint, timeouts};
+use prefinal_malachite::{Address, Block, BlockId, Height, Tendermint, timeouts};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -21,7 +21,7 @@ use crate::engine::{Engine, Parts};
 use crate::error::{Exit, StartError};
 use crate::finish::Finisher;
 use crate::host::Host;
-use crate::keys::Keys;
+use crate::keys::{Keys, Proposals};
 use crate::options::Options;
 use crate::serve::Server;
 use crate::store::{Store, StoreError};
@@ -37,6 +37,8 @@ pub(crate) struct Launched {
     inbox: mpsc::Receiver<AppMsg<Tendermint>>,
     /// This party's precommits that have left.
     votes: mpsc::UnboundedReceiver<(Height, BlockId)>,
+    /// Blocks whose proposals are signed.
+    proposals: mpsc::Receiver<Block>,
     committees: Committees,
 }
 
@@ -56,19 +58,20 @@ pub(crate) async fn launch(options: &Options, address: SocketAddr) -> Result<Lau
     let committees = Committees::default();
     let (voted, votes) = mpsc::unbounded_channel();
     let codec = WireCodec::new(WireLimits::of(options)).reporting(me, voted);
+    let (proposals, proposed) = Proposals::new();
     let log = options.home.join("consensus.wal");
     unlocked(&log).await;
     let parts = Parts {
         me,
         identity: identity(options, &codec)?,
-        keys: Keys { key: options.key.clone(), committees: committees.clone() },
+        keys: Keys { key: options.key.clone(), committees: committees.clone(), proposals },
         codec,
         log: &log,
         consensus: options.consensus(address),
         sync: options.sync(),
     };
     let (engine, inbox) = Engine::start(parts).await.map_err(StartError::Engine)?;
-    Ok(Launched { engine, inbox, votes, committees })
+    Ok(Launched { engine, inbox, votes, proposals: proposed, committees })
 }
 
 /// Starts the tasks that answer Malachite, finish heights, and watch both.
@@ -78,7 +81,7 @@ pub(crate) fn attend<H: Host>(
     host: H,
     store: Store,
 ) -> Attended {
-    let Launched { engine, inbox, votes, committees } = launched;
+    let Launched { engine, inbox, votes, proposals, committees } = launched;
     let host = Arc::new(host);
     let starting = Status { height: None, round: 0, state: State::Starting };
     let (status_sender, status) = watch::channel(starting);
@@ -107,7 +110,7 @@ pub(crate) fn attend<H: Host>(
         fetched,
         begun: Instant::now(),
     };
-    let serving = tokio::spawn(server.run(inbox, votes));
+    let serving = tokio::spawn(server.run(inbox, votes, proposals));
     let finishing = tokio::spawn(finisher.run(steps));
     let watched = Watched { engine, serving, finishing, store };
     let (stop, stopped) = oneshot::channel();

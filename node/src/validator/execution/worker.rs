@@ -138,9 +138,8 @@ impl Worker {
                     return Ok(());
                 }
             }
-            let Some(input) = self.notes.blocking_recv().and_then(|note| self.heard(note)) else {
-                return Ok(());
-            };
+            let note = self.notes.blocking_recv();
+            let Some(input) = note.and_then(|note| self.heard(note)) else { return Ok(()) };
             self.note(&input);
             self.take(input)?;
             self.tell_waiting();
@@ -182,12 +181,23 @@ impl Worker {
             Input::Began { .. } => true,
             _ => false,
         };
+        // The participant has cast its vote already, so the channel is asked for its part behind the content.
+        let vote = match &input {
+            Input::Prefinalized { slot, view, value } => {
+                let (slot, view, value) = (*slot, *view, *value);
+                Some(epochs::Input::Prefinalized { slot, view, value })
+            }
+            _ => None,
+        };
         let Some(host) = &mut self.host else { return Ok(()) };
         host.handle(Instant::at(self.begun.elapsed()), input).map_err(|error| error.to_string())?;
         while let Some(host) = &mut self.host
             && let Some(effect) = host.poll().map_err(|error| error.to_string())?
         {
             self.act(effect)?;
+        }
+        if let Some(vote) = vote {
+            self.tell_channels(OneOf::First(vote))?;
         }
         if is_stored { self.pass_over() } else { Ok(()) }
     }
@@ -203,9 +213,8 @@ impl Worker {
     /// Ends the pipeline and what is at work for it, to follow. Gives false if the process ends.
     fn leave(&mut self) -> Result<bool, String> {
         while self.jobs > 0 {
-            let Some(input) = self.notes.blocking_recv().and_then(|note| self.heard(note)) else {
-                return Ok(false);
-            };
+            let note = self.notes.blocking_recv();
+            let Some(input) = note.and_then(|note| self.heard(note)) else { return Ok(false) };
             self.note(&input);
             self.held.keep(input, self.first);
         }
@@ -262,7 +271,7 @@ impl Worker {
                     };
                     self.note(&input);
                     self.held.keep(input, self.first);
-                    self.tell_waiting();
+                            self.tell_waiting();
                 }
                 () = step => {}
             }
@@ -446,7 +455,13 @@ impl Worker {
             }
             BlockEvent::Refused(refusal) => tracing::warn!(%refusal, "state refused"),
             BlockEvent::Stopped(stop) => return Err(stop.to_string()),
-            BlockEvent::Executed(_) | BlockEvent::Certified(_) => {}
+            BlockEvent::Executed(height) => {
+                // Of what is ordered the last one comes last.
+                if self.open.last_key_value().is_none_or(|(last, _)| *last < height) {
+                    self.validator.metrics.executed_early.inc();
+                }
+            }
+            BlockEvent::Certified(_) => {}
         }
         Ok(())
     }
