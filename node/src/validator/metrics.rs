@@ -110,7 +110,7 @@ impl Metrics {
         let wait: Histograms<PathLabel> = Family::new_with_constructor(seconds);
         registry.register(
             "wait_seconds",
-            "From finality of a slot to its value, by path",
+            "From finality of a slot to its value, by path, and to the certificate of its state",
             wait.clone(),
         );
         let values = Family::default();
@@ -162,6 +162,12 @@ impl Metrics {
     }
 
     /// A slot's value is there, so long after the slot was final; `None` if this process did not see it become so.
+    /// A state is certified, so long after its block was final.
+    pub(super) fn certified(&self, wait: Duration) {
+        let label = PathLabel { path: "state".to_owned() };
+        self.wait.get_or_create(&label).observe(wait.as_secs_f64());
+    }
+
     pub(super) fn revealed(&self, path: Path, wait: Option<Duration>) {
         let label = PathLabel { path: path.to_string() };
         self.values.get_or_create(&label).inc();

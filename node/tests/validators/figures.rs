@@ -134,3 +134,22 @@ fn costs_and_waits_over_the_world() {
         measure(validators.parse().unwrap(), slots);
     }
 }
+
+/// How long states wait for their certificates, where blocks are executed from their proposals on.
+#[test]
+#[ignore = "prints figures for a minute"]
+fn states_are_certified_when_their_blocks_are_final() {
+    let runtime = Runtime::new().unwrap();
+    let line = ["--pace", "1s", "--round-timeout", "4s", "--execute", "transfers"];
+    let mut net = Net::make(4, &line);
+    apart(&runtime, &net, &REGIONS[..4]);
+    (0..4).for_each(|validator| net.start(validator));
+    net.advance(&[0, 1, 2, 3], 30);
+    for path in ["state", "fast"] {
+        let [sum, count] = ["sum", "count"].map(|what| {
+            let name = format!("prefinal_wait_seconds_{what}{{path=\"{path}\"}}");
+            (0..4).map(|one| net.metric(one, &name)).sum::<f64>()
+        });
+        println!("{path}: mean {:.1} ms of {count}", 1e3 * sum / count);
+    }
+}

@@ -62,6 +62,8 @@ enum Next {
 /// A block that waits for its state.
 struct Open {
     slot: Slot,
+    /// When it was told as ordered.
+    since: Clock,
     transactions: Vec<TransactionId>,
 }
 
@@ -432,11 +434,11 @@ impl Worker {
                 self.execution.door.open();
                 let Header { height, slot, .. } = block.header;
                 let transactions = block.transactions().iter().map(Transfers::hash).collect();
-                self.open.insert(height, Open { slot, transactions });
+                self.open.insert(height, Open { slot, since: Clock::now(), transactions });
             }
             BlockEvent::Committed(committed) => {
                 let height = committed.height;
-                if let Some(Open { slot, transactions }) = self.open.remove(&height) {
+                if let Some(Open { slot, transactions, .. }) = self.open.remove(&height) {
                     self.execution.commit(height, slot);
                     self.told.forget(slot);
                     self.execution.door.commit(height, &transactions);
@@ -461,7 +463,11 @@ impl Worker {
                     self.validator.metrics.executed_early.inc();
                 }
             }
-            BlockEvent::Certified(_) => {}
+            BlockEvent::Certified(height) => {
+                if let Some(open) = self.open.get(&height) {
+                    self.validator.metrics.certified(open.since.elapsed());
+                }
+            }
         }
         Ok(())
     }
