@@ -21,6 +21,8 @@ pub(super) struct Gate(Mutex<State>);
 struct State {
     /// The highest slot whose early partials may leave.
     open: Option<Slot>,
+    /// The highest slot whose vote is never cast. What comes late for it must not wait for a later slot's vote.
+    given_up: Option<Slot>,
     waiting: BTreeMap<Slot, Vec<Message>>,
 }
 
@@ -30,7 +32,9 @@ impl Gate {
         let mut state = lock(&self.0);
         match early(&message) {
             Some(slot) if state.open.is_none_or(|open| slot > open) => {
-                state.waiting.entry(slot).or_default().push(message);
+                if Some(slot) > state.given_up {
+                    state.waiting.entry(slot).or_default().push(message);
+                }
                 None
             }
             _ => Some(message),
@@ -47,7 +51,9 @@ impl Gate {
 
     /// The vote for this slot is never cast: what waits for it never leaves.
     pub(super) fn give_up(&self, slot: Slot) {
-        lock(&self.0).waiting.remove(&slot);
+        let mut state = lock(&self.0);
+        state.given_up = state.given_up.max(Some(slot));
+        state.waiting.remove(&slot);
     }
 }
 
@@ -123,6 +129,7 @@ mod tests {
             assert_eq!(gate.pass(message.clone()), None);
         }
         gate.give_up(slot(7));
+        assert_eq!(gate.pass(state(7)), None, "it comes too late");
         assert_eq!(gate.open(slot(8)), [next]);
     }
 }

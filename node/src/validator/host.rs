@@ -34,7 +34,12 @@ pub(super) struct ChainHost {
     pub(super) evidence: PathBuf,
     /// The last decided block, behind which blocks are proposed.
     pub(super) decided: Mutex<Option<(Height, BlockId)>>,
+    /// Blocks of the next height that were passed on, at most [`PROPOSALS`].
+    pub(super) proposed: Mutex<Vec<BlockId>>,
 }
+
+/// Blocks of one height that are executed before one is final: an honest proposer makes one.
+const PROPOSALS: usize = 2;
 
 fn slot(height: Height) -> Slot {
     Slot::new(height.get())
@@ -86,6 +91,12 @@ impl Host for ChainHost {
         let Some((_, parent)) = decided.filter(|(last, _)| last.next() == block.height()) else {
             return;
         };
+        let mut proposed = lock(&self.proposed);
+        if proposed.len() >= PROPOSALS || proposed.contains(&block.id()) {
+            return;
+        }
+        proposed.push(block.id());
+        drop(proposed);
         let (slot, parent) = (slot(block.height()), Value::new(parent.to_bytes()));
         let transactions = block.transactions().to_vec();
         let value = Value::new(block.id().to_bytes());
@@ -170,6 +181,7 @@ impl Host for ChainHost {
         let (slot, value) = (slot(block.height()), Value::new(block.id().to_bytes()));
         let transactions = block.transactions().to_vec();
         *lock(&self.decided) = Some((block.height(), block.id()));
+        lock(&self.proposed).clear();
         self.validator.is_final(slot);
         self.validator.mempool.ordered(&transactions);
         let block = prefinal_engine::Block { value, transactions };

@@ -126,7 +126,7 @@ impl Metrics {
         );
         let [skipped, executed_early, refusals, undecodable] = [(); 4].map(|()| Counter::default());
         registry.register("skipped", "Slots without a value", skipped.clone());
-        let about = "Blocks that were executed before they were final";
+        let about = "States voted for before their blocks were known to be final";
         registry.register("executed_early", about, executed_early.clone());
         registry.register(
             "refusals",

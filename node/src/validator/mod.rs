@@ -447,6 +447,7 @@ async fn malachite(
         period: setup.pace.period,
         evidence: home.folder().path().join("evidence"),
         decided: std::sync::Mutex::default(),
+        proposed: std::sync::Mutex::default(),
     };
     let key = SecretKey::from_seed(*identity.ed25519().expose());
     let folder = home.folder().engine();

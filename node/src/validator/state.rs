@@ -134,7 +134,12 @@ impl Validator {
     /// Sends a message of the beacon; an early partial waits for its vote.
     pub(super) fn send(&self, to: Recipient<Party>, message: Message) {
         self.arrivals.note(self.me, &message);
-        if let Some(message) = self.gate.pass(message) {
+        // Answers to single peers are of final slots.
+        let passed = match to {
+            Recipient::All => self.gate.pass(message),
+            Recipient::One(_) => Some(message),
+        };
+        if let Some(message) = passed {
             links::send(&self.links, to, &message);
         }
     }

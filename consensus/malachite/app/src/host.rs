@@ -21,9 +21,9 @@ pub trait Host: Send + Sync + 'static {
     /// new members come at the end.
     fn validators(&self, height: Height) -> impl Future<Output = Validators> + Send;
 
-    /// A validator of the height has signed a proposal of this block, or this party is about to. Its turn may be another
-    /// one's, so nothing follows from it; but what is long to compute may be begun. It comes before this party's votes for
-    /// the block, more than once or, if there are too many or Malachite knows the block otherwise, not at all.
+    /// The proposer of round 0 has signed a proposal of this block, or this party is about to. There may be others, so
+    /// nothing follows from it; but what is long to compute may be begun. It comes before this party's votes for the block,
+    /// more than once or, if there are too many or Malachite knows the block otherwise, not at all.
     fn proposed(&self, _block: &Block) {}
 
     /// This party is about to precommit the block in round 0. The answer is the extension; empty for none.

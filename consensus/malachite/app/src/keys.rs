@@ -1,7 +1,7 @@
 //! Signing and verifying as Malachite asks for it, with the statements of [`prefinal_malachite`].
 use async_trait::async_trait;
 use malachitebft_core_types::{
-    NilOrVal, SignedExtension, SignedMessage, ValidatorProof, VoteExtensionScope, VoteType,
+    NilOrVal, Round, SignedExtension, SignedMessage, ValidatorProof, VoteExtensionScope, VoteType,
 };
 use malachitebft_signing::{Error, Signer, VerificationResult, Verifier};
 use prefinal_malachite::{
@@ -41,9 +41,12 @@ impl Proposals {
         (Self(sender), receiver)
     }
 
+    /// Of the first round alone: nothing leaves early in another, and whoever has a later round may propose ahead of it.
     fn tell(&self, proposal: &Proposal) {
-        // If nobody listens, the engine is being stopped.
-        let _ = self.0.try_send(proposal.block.clone());
+        if proposal.round == Round::ZERO {
+            // If nobody listens, the engine is being stopped.
+            let _ = self.0.try_send(proposal.block.clone());
+        }
     }
 }
 
@@ -161,7 +164,6 @@ impl Signer<Tendermint> for Keys {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use malachitebft_core_types::Round;
     use prefinal_malachite::{Address, BlockId, Member};
     use prefinal_protocol::{ChainId, Context, EpochId, Party};
     use prefinal_weighted_rounding::Stake;

@@ -185,7 +185,8 @@ impl Worker {
         };
         // The participant has cast its vote already, so the channel is asked for its part behind the content.
         let vote = match &input {
-            Input::Prefinalized { slot, view, value } => {
+            // What is final leaves by itself.
+            Input::Prefinalized { slot, view, value } if *slot > self.ordered => {
                 let (slot, view, value) = (*slot, *view, *value);
                 Some(epochs::Input::Prefinalized { slot, view, value })
             }
