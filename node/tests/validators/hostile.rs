@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
-use crate::impostor::{BEACON, Impostor, TRANSACTIONS, VERSION};
+use crate::impostor::{BEACON, Impostor, STREAMS, TRANSACTIONS, VERSION};
 use crate::net::{Net, dialled, name, run};
 
 /// Memory that a validator may have in excess of what it had, whatever strangers do.
@@ -108,7 +108,7 @@ fn a_member_that_sends_garbage_is_closed_and_reported_and_the_committee_keeps_it
 
     // Frames that decode and are false. The connection stays, and each party says whose fault it is.
     let _on_the_runtime = runtime.enter();
-    let impostor = Impostor::of(&net, (0, VERSION), &honest, 2);
+    let impostor = Impostor::of(&net, (0, VERSION), &honest, STREAMS);
     let head = net.head(1);
     let flood = runtime.spawn(async move {
         impostor.flood(head, Duration::from_secs(8)).await;
@@ -121,14 +121,14 @@ fn a_member_that_sends_garbage_is_closed_and_reported_and_the_committee_keeps_it
     let reported: Vec<_> = honest.iter().map(|one| accusations(&net, *one)).collect();
 
     // What no honest peer sends, something else to each.
-    let two = |victim, streams| Impostor::of(&net, (0, VERSION), &[victim], streams);
-    let mut impostors = [two(1, 2), two(2, 2), two(3, 3)];
+    let one = |victim, streams| Impostor::of(&net, (0, VERSION), &[victim], streams);
+    let mut impostors = [one(1, STREAMS), one(2, STREAMS), one(3, STREAMS + 1)];
     let said = [(BEACON, vec![0xff; 1000]), (TRANSACTIONS, vec![7; 8 << 20]), (BEACON, vec![0])];
     for (impostor, (stream, content)) in impostors.iter_mut().zip(&said) {
         (0..8).for_each(|_| impostor.say(*stream, content.clone()));
         runtime.block_on(impostor.closed());
     }
-    let reasons = ["undecodable frame", "a frame of 8388608 bytes", "a stream with number 2"];
+    let reasons = ["undecodable frame", "a frame of 8388608 bytes", "a stream with number 3"];
     net.wait("the logs say whose fault it is", |net| {
         honest
             .iter()
@@ -159,7 +159,7 @@ fn a_peer_of_another_version_is_told_so() {
     current.iter().for_each(|validator| net.start(*validator));
     net.advance(&current, 3);
     let _on_the_runtime = runtime.enter();
-    let mut newer = Impostor::of(&net, (0, VERSION + 1), &current, 2);
+    let mut newer = Impostor::of(&net, (0, VERSION + 1), &current, STREAMS);
     // It hears it from the other end, or sees it itself.
     let why = runtime.block_on(newer.closed());
     assert!(why.is_mismatch() && why.to_string().contains("needs an upgrade"), "{why}");

@@ -28,6 +28,8 @@ pub(crate) const VERSION: u16 = 3;
 
 pub(crate) const BEACON: StreamId = StreamId::new(0);
 pub(crate) const TRANSACTIONS: StreamId = StreamId::new(1);
+/// How many streams there are.
+pub(crate) const STREAMS: u8 = 3;
 
 /// The links of a member whose process does not run.
 pub(crate) struct Impostor {
@@ -36,7 +38,7 @@ pub(crate) struct Impostor {
 }
 
 impl Impostor {
-    /// With the key of a validator, links to these others. It has so many streams, two of which the others know.
+    /// With the key of a validator, links to these others. It has so many streams, [`STREAMS`] of which the others know.
     pub(crate) fn of(
         net: &Net,
         (validator, version): (usize, u16),
