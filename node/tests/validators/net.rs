@@ -83,8 +83,8 @@ impl Net {
     pub(crate) fn make(validators: usize, more: &[&str]) -> Self {
         let folder = tempfile::Builder::new().prefix("pf").tempdir().unwrap();
         let (count, out) = (validators.to_string(), folder.path().join("net"));
-        // Three for each, and for one more.
-        let base = ports(3 * (u16::try_from(validators).unwrap() + 1)).to_string();
+        // Three for each, and for as many more as join.
+        let base = ports(3 * (u16::try_from(validators).unwrap() + 3)).to_string();
         let line = ["testnet", "--validators", &count, "--out", out.to_str().unwrap()];
         let line = [&line[..], &["--base-port", &base]].concat();
         let made = run(&[&line, more].concat());
