@@ -43,7 +43,7 @@ use prefinal_protocol::{Instant, Machine, Recipient, Slot, Value, View};
 use crate::collector::{Collector, Lane};
 use crate::config::{Keys, Limits, Plan, Secrets};
 use crate::event::{Effect, Input, Output, Refusal, Reveal};
-use crate::history::{Answer, History, OutputQuota, Resends};
+use crate::history::{Answer, History, Resends, Shows};
 use crate::job::{Finding, Job, Precomputed, Subject, Verdict, Work};
 use crate::schemes::{Contents, LateKey, PartialsError, ProvenOutput, Scheme};
 use crate::switch::{Mode, Schedule, Switch};
@@ -134,9 +134,8 @@ pub struct Beacon<S: Scheme> {
     given: Resends,
     /// Which peers were answered about slots behind the backlog, where each answer costs an evaluation.
     behind: Resends,
-    /// Which peers were shown outputs lately.
-    shown: Resends,
-    passed: OutputQuota,
+    /// Which peers were shown outputs.
+    shows: Shows,
     missed: missed::Missed,
     foresight: foresight::Guesses<S>,
     suspects: BTreeSet<Party>,
@@ -308,7 +307,7 @@ impl<S: Scheme> Beacon<S> {
         }
         self.persist(Record::Finalized { slot, value });
         // Only this event earns, not the end of a slot: this party may wait for the peer that asks.
-        self.passed.earn();
+        self.shows.earn();
         self.enter_final(slot, value, now + self.limits.retry);
         self.release_late(slot);
         self.advance(slot);

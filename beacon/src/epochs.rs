@@ -47,7 +47,6 @@
 //! window ahead, nobody has to wait.
 //!
 //! Difference from the papers: they fix one committee.
-mod past;
 mod term;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -57,12 +56,12 @@ use prefinal_crypto_core::access::Party;
 use prefinal_crypto_core::context::{ChainId, EpochId};
 use prefinal_protocol::{Instant, Machine, Slot, Value, View};
 
-use self::past::Past;
 use self::term::Term;
 use crate::beacon::Beacon;
 use crate::config::Config;
 use crate::config_error::ConfigError;
 use crate::event;
+use crate::history::Shows;
 use crate::job::Verdict;
 use crate::schemes::{Content, Function, LateKey, OtherGroupKey, Scheme};
 use crate::switch::Switch;
@@ -325,7 +324,8 @@ pub struct Epochs<S: Scheme> {
     /// In order: one epoch that is retired, one whose slots are not all revealed, and the next. The last is
     /// the newest.
     terms: BTreeMap<EpochId, Term<S>>,
-    past: Past,
+    /// Which peers were shown outputs of epochs that are not here any more.
+    past: Shows,
     outputs: VecDeque<Output<S>>,
 }
 
@@ -401,7 +401,7 @@ impl<S: Scheme> Epochs<S> {
     ) -> Result<Self, HandoverError> {
         let mut configs = configs.into_iter().peekable();
         let first = configs.peek().ok_or(HandoverError::NoEpoch)?;
-        let (terms, past) = (BTreeMap::new(), Past::new(&first.limits));
+        let (terms, past) = (BTreeMap::new(), Shows::new(&first.limits));
         let mut epochs = Self { terms, past, outputs: VecDeque::new() };
         for config in configs {
             let (epoch, first) = (config.context.epoch, config.first);
@@ -658,7 +658,8 @@ impl<S: Scheme> Epochs<S> {
     /// Has the host show outputs of an epoch that is not here any more.
     fn show_past(&mut self, now: Instant, to: Party, (epoch, first, count): (EpochId, Slot, u32)) {
         let Some(oldest) = self.terms.values().next() else { return };
-        let slots = self.past.show(now, to, (first, count), oldest.first);
+        let slots = self.past.asked(first, count).take_while(|slot| *slot < oldest.first);
+        let slots: Vec<_> = slots.take_while(|slot| self.past.give(to, *slot, now)).collect();
         if !slots.is_empty() {
             self.effect(Effect::Of { epoch, effect: event::Effect::Lookup { to, slots } });
         }

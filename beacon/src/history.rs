@@ -11,6 +11,7 @@ use std::time::Duration;
 use prefinal_crypto_core::access::Party;
 use prefinal_protocol::{Instant, Slot, Value};
 
+use crate::config::Limits;
 use crate::schemes::Function;
 use prefinal_contract::Path;
 
@@ -69,7 +70,7 @@ impl Resends {
 /// more for each slot that becomes final. However often it asks, it gets no more. A peer that lost an
 /// answer, or crashed before it used it, gets it again, from this party or from the next.
 #[derive(Clone, Debug)]
-pub(crate) struct OutputQuota {
+struct OutputQuota {
     most: usize,
     by: BTreeMap<Party, Progress>,
 }
@@ -83,12 +84,12 @@ struct Progress {
 }
 
 impl OutputQuota {
-    pub(crate) const fn new(most: usize) -> Self {
+    const fn new(most: usize) -> Self {
         Self { most, by: BTreeMap::new() }
     }
 
     /// Whether this peer may be shown the output. If so, notes it.
-    pub(crate) fn give(&mut self, to: Party, slot: Slot) -> bool {
+    fn give(&mut self, to: Party, slot: Slot) -> bool {
         let new = Progress { next: Slot::new(0), again: 0 };
         let progress = self.by.entry(to).or_insert(new);
         if slot >= progress.next {
@@ -101,15 +102,52 @@ impl OutputQuota {
     }
 
     /// Allows every peer one more repetition, because another slot is final.
-    pub(crate) fn earn(&mut self) {
+    fn earn(&mut self) {
         for progress in self.by.values_mut() {
             progress.again = progress.again.saturating_sub(1);
         }
     }
 
     /// How many notes are kept of a peer.
-    pub(crate) fn notes_of(&self, party: Party) -> usize {
+    fn notes_of(&self, party: Party) -> usize {
         usize::from(self.by.contains_key(&party))
+    }
+}
+
+/// Which peers may be shown which outputs: each a bounded number in a pause, each output once, and some again.
+#[derive(Clone, Debug)]
+pub(crate) struct Shows {
+    most: usize,
+    lately: Resends,
+    quota: OutputQuota,
+}
+
+impl Shows {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let most = limits.outputs;
+        let lately = Resends::new(most, limits.retry / 2);
+        Self { most, lately, quota: OutputQuota::new(most) }
+    }
+
+    /// The slots that a request for `count` outputs from `first` on is about.
+    pub(crate) fn asked(&self, first: Slot, count: u32) -> impl Iterator<Item = Slot> + use<> {
+        let most = u32::try_from(self.most).unwrap_or(u32::MAX);
+        (0..u64::from(count.min(most))).map(move |ahead| first.after(ahead))
+    }
+
+    /// Whether this peer may be shown the output now. If so, notes it.
+    pub(crate) fn give(&mut self, to: Party, slot: Slot, now: Instant) -> bool {
+        self.lately.give(to, slot, now) && self.quota.give(to, slot)
+    }
+
+    /// Another slot is final, so each peer may be shown one more again.
+    pub(crate) fn earn(&mut self) {
+        self.quota.earn();
+    }
+
+    /// How many notes are kept of a peer.
+    pub(crate) fn notes_of(&self, party: Party) -> usize {
+        self.lately.notes_of(party) + self.quota.notes_of(party)
     }
 }
 

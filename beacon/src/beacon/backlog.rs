@@ -59,6 +59,12 @@ impl<S: Scheme> Beacon<S> {
         self.regain(backlog);
     }
 
+    /// These slots, and those between them and the ones that were passed over before, are answered for.
+    pub(super) fn note_passed_over(&mut self, first: Slot, last: Slot) {
+        let before = self.passed_over.as_ref().map(|slots| *slots.start());
+        self.passed_over = Some(before.map_or(first, |before| before.min(first))..=last);
+    }
+
     /// Finishes final slots whose outputs the host has from elsewhere.
     pub(super) fn pass_over(&mut self, last: Slot) {
         let (first, end) = (self.head, last.next().min(self.local));
@@ -67,8 +73,7 @@ impl<S: Scheme> Beacon<S> {
         }
         let last = Slot::new(end.get().saturating_sub(1));
         self.persist(Record::PassedOver { first, last });
-        let before = self.passed_over.as_ref().map(|slots| *slots.start());
-        self.passed_over = Some(before.map_or(first, |before| before.min(first))..=last);
+        self.note_passed_over(first, last);
         let open = self.open.split_off(&end);
         for (slot, open) in std::mem::replace(&mut self.open, open) {
             if let Some(answer) = open.finality {

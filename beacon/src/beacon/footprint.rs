@@ -72,8 +72,8 @@ impl<S: Scheme> Beacon<S> {
         });
         let caught = usize::from(self.suspects.contains(&party));
         let accused = self.accused.iter().filter(|(accused, _)| *accused == party).count();
-        let given = self.given.notes_of(party) + self.shown.notes_of(party);
-        let given = given + self.passed.notes_of(party) + self.behind.notes_of(party);
+        let given = self.given.notes_of(party) + self.shows.notes_of(party);
+        let given = given + self.behind.notes_of(party);
         let given = given + self.recall.notes_of(party);
         let notes = given + caught + accused + self.missed.notes_of(party);
         Footprint { partials, bytes, notes }

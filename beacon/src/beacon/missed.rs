@@ -101,17 +101,15 @@ impl<S: Scheme> Beacon<S> {
 
     /// Shows a peer the outputs of finished slots.
     pub(super) fn show(&mut self, now: Instant, to: Party, first: Slot, count: u32) {
-        let most = u32::try_from(self.limits.outputs).unwrap_or(u32::MAX);
         let mut archived = Vec::new();
-        for ahead in 0..u64::from(count.min(most)) {
-            let slot = first.after(ahead);
+        for slot in self.shows.asked(first, count) {
             if slot >= self.head {
                 break;
             }
             if self.is_off(slot) {
                 continue;
             }
-            if !self.shown.give(to, slot, now) || !self.passed.give(to, slot) {
+            if !self.shows.give(to, slot, now) {
                 break;
             }
             let known = self.history.get(slot).and_then(|answer| answer.shown.clone());

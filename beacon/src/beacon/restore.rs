@@ -16,7 +16,7 @@ use super::missed::Missed;
 use super::recall::Recall;
 use crate::config::{Config, Limits, Split, split};
 use crate::config_error::ConfigError;
-use crate::history::{Answer, History, OutputQuota, Resends};
+use crate::history::{Answer, History, Resends, Shows};
 use crate::schemes::Scheme;
 use crate::wire::Record;
 use prefinal_contract::Binding;
@@ -97,8 +97,7 @@ impl<S: Scheme> Beacon<S> {
             // request.
             given: Resends::new(limits.answers, limits.retry / 2),
             behind: Resends::new(1, limits.retry / 2),
-            shown: Resends::new(limits.outputs, limits.retry / 2),
-            passed: OutputQuota::new(limits.outputs),
+            shows: Shows::new(&limits),
             missed: Missed::default(),
             foresight: Guesses::default(),
             suspects: BTreeSet::new(),
@@ -154,9 +153,7 @@ impl<S: Scheme> Beacon<S> {
                 Record::WasOff { first, last } => self.schedule.apply_off(first, last),
                 Record::PassedOver { first, last } => {
                     self.head = self.head.max(last.next());
-                    let before = self.passed_over.as_ref().map(|slots| *slots.start());
-                    let first = before.map_or(first, |before| before.min(first));
-                    self.passed_over = Some(first.max(self.first)..=last);
+                    self.note_passed_over(first.max(self.first), last);
                 }
             }
         }
