@@ -8,8 +8,9 @@
 //! ```
 //! Its peers' engines keep the last blocks only, and their beacons the last values. A party that is more than
 //! [`FAR`] blocks behind therefore follows the chain as a full node does: what blocks change is fetched from peers,
-//! over the links that parties have, verified, and applied (`following`, which validators in processes of their own have too). So it executes nothing that it missed. It trusts the
-//! committee of its own set-up, and no peer: how far the chain is, it believes more stake than may be faulty.
+//! over the links that parties have, verified, and applied (`following`, which validators in processes of their own have
+//! too). So it executes nothing that it missed. It trusts the committee of its own set-up, and no peer: how far the chain
+//! is, it believes more stake than may be faulty.
 //!
 //! Whatever peers say, the party starts: if nothing more comes for [`PATIENCE`], from where it is by then. If its disk is
 //! slower than the chain, it follows for ever, as its engine would. Blocks that it has from peers carry no signed values

@@ -113,6 +113,11 @@ impl<X: NamedExecutor, S: Borrow<AttestedStates<X>>> Library<X, S> {
         }
     }
 
+    /// The committee's key, once it is known.
+    pub fn beacon(&self) -> Option<BeaconKey> {
+        self.genesis.as_ref()?.1.get().copied()
+    }
+
     /// How far the node is from the validators.
     pub fn set_hops(&self, hops: u8) {
         self.hops.store(hops, Ordering::Relaxed);

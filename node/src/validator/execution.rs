@@ -26,7 +26,7 @@ mod held;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -49,7 +49,7 @@ use prefinal_validator::participant::{self, Participant};
 use prefinal_validator::setup::{FIRST, Setup};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use self::files::{Files, JournaledHost, last};
+use self::files::{Files, last};
 pub(super) use self::worker::Worker;
 use super::links;
 use super::state::{Validator, lock};
@@ -114,10 +114,6 @@ pub(super) struct Execution {
     waiting: AtomicUsize,
     /// Where answers of peers go while this party follows them.
     answers: Mutex<Option<UnboundedSender<Frame>>>,
-    /// What verifies the slots' values, once the committee has its key.
-    beacon: OnceLock<BeaconKey>,
-    /// Values of blocks that were not committed at the start.
-    past: Mutex<Vec<(Slot, Signature)>>,
     /// Whether the process ends.
     ending: AtomicBool,
 }
@@ -151,8 +147,6 @@ impl Opened {
 
 /// The pipeline before its thread runs.
 pub(super) struct Pending {
-    /// `None` for a validator that joins later, until it has the states up to its first slot.
-    host: Option<JournaledHost>,
     files: Files,
     /// The first slot that a committee with this party certifies, if it is known.
     first: Option<Slot>,
@@ -172,8 +166,7 @@ pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Fa
     let store = files.states(&genesis, Arc::clone(&values))?;
     let header = last(&store).map_err(|error| files.failed(&error))?;
     let store = Arc::new(Mutex::new(store));
-    let is_founder = home.party().is_some();
-    let host = (is_founder || files.has_begun()).then(|| files.open(&store)).transpose()?;
+    files.check(header)?;
     let executor = Arc::new(<Transfers as NamedExecutor>::new(setup.context.chain));
     let endings = Endings::default();
     let prover = Prover { chain: setup.context.chain, endings: endings.clone() };
@@ -196,17 +189,14 @@ pub(super) fn open(home: &Home, setup: &Arc<Setup>) -> Result<Option<Opened>, Fa
         questions: AtomicUsize::new(0),
         waiting: AtomicUsize::new(0),
         answers: Mutex::default(),
-        beacon: OnceLock::new(),
-        past: Mutex::default(),
         ending: AtomicBool::new(false),
     };
     let announcements = Announcements::new(Arc::clone(setup), endings);
     Ok(Some(Opened {
         execution: Arc::new(execution),
         pending: Pending {
-            host,
             files,
-            first: is_founder.then_some(Slot::new(0)),
+            first: home.party().map(|_| Slot::new(0)),
             notes,
             workers: Workers { executor, store },
             announcements,
@@ -281,13 +271,8 @@ impl Execution {
                 if *epoch == FIRST {
                     let key = BeaconKey { key: committees.slow.group_key(), first: *first_slot };
                     self.library.set_beacon(key);
-                    // It comes once.
-                    let _known = self.beacon.set(key);
                 }
                 self.tell(Input::Began { epoch: *epoch, first: *first_slot });
-                for (slot, signature) in std::mem::take(&mut *lock(&self.past)) {
-                    self.value(slot, signature);
-                }
             }
             participant::Effect::Tell(Event::Revealed(reveal)) => {
                 self.value(reveal.slot, reveal.output);
@@ -296,11 +281,11 @@ impl Execution {
         }
     }
 
-    /// Keeps the values of earlier lives for blocks that are not committed yet: the driver does not show them again.
+    /// Tells the values of earlier lives for blocks that are not committed yet: the driver does not show them again.
     /// `last` is the slot of the last one that is.
-    pub(super) fn keep_past(&self, past: &[(Slot, Signature)], last: Slot) {
+    pub(super) fn tell_past(&self, past: &[(Slot, Signature)], last: Slot) {
         let wanted = past.iter().filter(|(slot, _)| *slot > last);
-        *lock(&self.past) = wanted.copied().collect();
+        wanted.for_each(|(slot, signature)| self.value(*slot, *signature));
     }
 
     fn value(&self, slot: Slot, signature: Signature) {

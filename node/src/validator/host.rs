@@ -32,10 +32,16 @@ pub(super) struct ChainHost {
     pub(super) period: Duration,
     /// Where evidence against members is kept.
     pub(super) evidence: PathBuf,
-    /// The last decided block, behind which blocks are proposed.
-    pub(super) decided: Mutex<Option<(Height, BlockId)>>,
-    /// Blocks of the next height that were passed on, at most [`PROPOSALS`].
-    pub(super) proposed: Mutex<Vec<BlockId>>,
+    pub(super) tip: Mutex<Tip>,
+}
+
+/// Where blocks are proposed.
+#[derive(Default)]
+pub(super) struct Tip {
+    /// The last decided block of this life.
+    decided: Option<(Height, BlockId)>,
+    /// Blocks behind it that were passed on, at most [`PROPOSALS`].
+    proposed: Vec<BlockId>,
 }
 
 /// Blocks of one height that are executed before one is final: an honest proposer makes one.
@@ -86,17 +92,14 @@ impl Host for ChainHost {
 
     fn proposed(&self, block: &Block) {
         let Some(execution) = &self.validator.execution else { return };
-        let decided = *lock(&self.decided);
+        let mut tip = lock(&self.tip);
+        let Tip { decided, proposed } = &mut *tip;
         // Without its parent's name it is executed when it is final.
-        let Some((_, parent)) = decided.filter(|(last, _)| last.next() == block.height()) else {
-            return;
-        };
-        let mut proposed = lock(&self.proposed);
-        if proposed.len() >= PROPOSALS || proposed.contains(&block.id()) {
-            return;
-        }
+        let parent = decided.filter(|(last, _)| last.next() == block.height());
+        let is_new = proposed.len() < PROPOSALS && !proposed.contains(&block.id());
+        let Some((_, parent)) = parent.filter(|_| is_new) else { return };
         proposed.push(block.id());
-        drop(proposed);
+        drop(tip);
         let (slot, parent) = (slot(block.height()), Value::new(parent.to_bytes()));
         let transactions = block.transactions().to_vec();
         let value = Value::new(block.id().to_bytes());
@@ -180,8 +183,8 @@ impl Host for ChainHost {
     async fn finalized(&self, block: &Block) {
         let (slot, value) = (slot(block.height()), Value::new(block.id().to_bytes()));
         let transactions = block.transactions().to_vec();
-        *lock(&self.decided) = Some((block.height(), block.id()));
-        lock(&self.proposed).clear();
+        let decided = Some((block.height(), block.id()));
+        *lock(&self.tip) = Tip { decided, proposed: Vec::new() };
         self.validator.is_final(slot);
         self.validator.mempool.ordered(&transactions);
         let block = prefinal_engine::Block { value, transactions };

@@ -210,7 +210,7 @@ impl Process {
         let mut validator = assemble(home, me, (driver, links, archive), &members, metrics);
         let mut tasks = JoinSet::new();
         validator.execution = opened.as_ref().map(|opened| {
-            opened.execution.keep_past(&validator.archive.past(), opened.last());
+            opened.execution.tell_past(&validator.archive.past(), opened.last());
             Arc::clone(&opened.execution)
         });
         let validator = Arc::new(validator);
@@ -446,8 +446,7 @@ async fn malachite(
         start,
         period: setup.pace.period,
         evidence: home.folder().path().join("evidence"),
-        decided: std::sync::Mutex::default(),
-        proposed: std::sync::Mutex::default(),
+        tip: std::sync::Mutex::default(),
     };
     let key = SecretKey::from_seed(*identity.ed25519().expose());
     let folder = home.folder().engine();

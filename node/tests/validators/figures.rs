@@ -138,7 +138,7 @@ fn costs_and_waits_over_the_world() {
 /// How long states wait for their certificates, where blocks are executed from their proposals on.
 #[test]
 #[ignore = "prints figures for a minute"]
-fn states_are_certified_when_their_blocks_are_final() {
+fn waits_of_states_over_the_world() {
     let runtime = Runtime::new().unwrap();
     let line = ["--pace", "1s", "--round-timeout", "4s", "--execute", "transfers"];
     let mut net = Net::make(4, &line);

@@ -89,14 +89,11 @@ fn lists_are_refused_before_memory_is_taken() {
     let error = Payload::<Cert>::decode(&bytes).unwrap_err();
     assert_eq!(error, WireError::TooMany { got: half, most: MAX_ITEMS - half });
     // Lists that are parts of values.
-    for mut payload in payloads() {
-        match &mut payload {
-            Payload::Ending(ending) => ending.proof.siblings = vec![[0; 32]; MAX_ITEMS + 1],
-            _ => continue,
-        }
-        let error = Payload::<Cert>::decode(&borsh::to_vec(&payload).unwrap()).unwrap_err();
-        assert!(matches!(error, WireError::TooMany { most: MAX_ITEMS, .. }), "{error}");
-    }
+    let Some(Payload::Ending(mut ending)) = payloads().pop() else { panic!("an ending") };
+    ending.proof.siblings = vec![[0; 32]; MAX_ITEMS + 1];
+    let bytes = borsh::to_vec(&Payload::<Cert>::Ending(ending)).unwrap();
+    let error = Payload::<Cert>::decode(&bytes).unwrap_err();
+    assert!(matches!(error, WireError::TooMany { most: MAX_ITEMS, .. }), "{error}");
     // More than there are bytes.
     let mut bytes = vec![1];
     bytes.extend(60_000_u32.to_le_bytes());

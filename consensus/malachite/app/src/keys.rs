@@ -226,6 +226,8 @@ mod tests {
         let proposal = Proposal { height, round, pol_round, proposer: voter, block };
         let signed = ours.sign_vote(vote.clone()).await.unwrap().signature;
         let proposed = ours.sign_proposal(proposal.clone()).await.unwrap().signature;
+        let later = Proposal { round: Round::new(1), ..proposal.clone() };
+        let signed_later = ours.sign_proposal(later.clone()).await.unwrap().signature;
         for (committees, holds) in [(ours.committees, true), (theirs.committees, false)] {
             let (proposals, mut told) = Proposals::new();
             let checks = Checks { committees, proposals };
@@ -234,6 +236,9 @@ mod tests {
             let result = checks.verify_signed_proposal(&proposal, &proposed, &key).await;
             assert_eq!(valid(result), holds);
             assert_eq!(told.try_recv().ok(), holds.then(|| proposal.block.clone()));
+            // Of a later round nobody is told.
+            let result = checks.verify_signed_proposal(&later, &signed_later, &key).await;
+            assert_eq!((valid(result), told.try_recv().ok()), (holds, None));
             // Signatures of one kind are none of the other.
             assert!(!valid(checks.verify_signed_vote(&vote, &proposed, &key).await));
             assert!(!valid(checks.verify_signed_proposal(&proposal, &signed, &key).await));

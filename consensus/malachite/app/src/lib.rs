@@ -67,9 +67,9 @@
 //!
 //! # Facts about 0.8.2 that this rests on
 //! - With `ProposalOnly` blocks travel whole in proposals. It works, but the application is never shown a
-//!   peer's block: `Decided` names it only. What verifies the signature of a proposal sees it ([`Host::proposed`]).
-//!   Malachite's events show it too, and may lose messages. Its state
-//!   holds the decided block until the next height is begun, so it is taken from there (`DumpState`), and
+//!   peer's block: `Decided` names it only. What verifies the signature of a proposal sees it
+//!   ([`Host::proposed`]). Malachite's events show it too, and may lose messages. Its state holds the decided
+//!   block until the next height is begun, so it is taken from there (`DumpState`), and
 //!   the next height is begun only afterwards.
 //! - Every vote that is received is appended to the log, and the log is synced before an own message leaves,
 //!   before a new round, and before a decision. The network encodes a vote after that.

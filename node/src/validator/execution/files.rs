@@ -68,11 +68,6 @@ impl Files {
         &self.setup
     }
 
-    /// Whether this validator has executed blocks before.
-    pub(super) fn has_begun(&self) -> bool {
-        self.journal.exists()
-    }
-
     /// The pipeline, which goes on behind what the store has.
     ///
     /// # Errors
@@ -114,6 +109,14 @@ impl Files {
     fn advice(&self) -> String {
         let journal = self.journal.display();
         format!("remove it and {journal}: then all states are fetched from other validators")
+    }
+
+    /// Sees that the journal, if there is one, fits to the states.
+    ///
+    /// # Errors
+    /// If it does not, or cannot be read or written.
+    pub(super) fn check(&self, committed: Option<Header>) -> Result<(), Failure> {
+        if self.journal.exists() { self.journal(committed).map(drop) } else { Ok(()) }
     }
 
     /// Opens the journal, or makes it, and leaves out what the store has.

@@ -12,29 +12,46 @@ use prefinal_validator::setup::Setup;
 use super::{BesideEffect, Pipeline};
 
 /// What was said of epochs, and of slots whose states are not stored. The pipeline may have forgotten it, so it hears all
-/// of it whenever it begins.
-#[derive(Default)]
-pub(super) struct Told {
+/// of it whenever it begins. Blocks it has in its journal, so those alone are held that come while it does not run.
+pub(super) struct Held {
     /// The committees after the first one, with their first slots.
     committees: Vec<(Arc<Setup>, Slot)>,
     begun: Vec<(EpochId, Slot)>,
     judged: Option<Judged>,
     values: BTreeMap<Slot, [u8; 32]>,
     certificates: BTreeMap<Slot, BesideEffect>,
-    stored: Option<Slot>,
+    blocks: BTreeMap<Slot, Input<Pipeline>>,
+    /// The last ordered block before the first slot that this party certifies.
+    before: Slot,
+    /// The states up to this slot are stored.
+    stored: Slot,
 }
 
-impl Told {
+impl Held {
+    pub(super) const fn new() -> Self {
+        Self {
+            committees: Vec::new(),
+            begun: Vec::new(),
+            judged: None,
+            values: BTreeMap::new(),
+            certificates: BTreeMap::new(),
+            blocks: BTreeMap::new(),
+            before: Slot::new(0),
+            stored: Slot::new(0),
+        }
+    }
+
+    /// Notes what is said, except of blocks.
     pub(super) fn note(&mut self, input: &Input<Pipeline>) {
         match input {
             Input::Follows { setup, first } => self.committees.push((Arc::clone(setup), *first)),
             Input::Began { epoch, first } => self.begun.push((*epoch, *first)),
             Input::Judged(judged) => self.judged = Some(*judged),
-            Input::Value { slot, value } if Some(*slot) > self.stored => {
+            Input::Value { slot, value } if *slot > self.stored => {
                 self.values.insert(*slot, *value);
             }
             Input::Beside(effect) => {
-                if let Some(slot) = certified(effect).filter(|slot| Some(*slot) > self.stored) {
+                if let Some(slot) = certified(effect).filter(|slot| *slot > self.stored) {
                     self.certificates.insert(slot, effect.clone());
                 }
             }
@@ -42,11 +59,38 @@ impl Told {
         }
     }
 
+    /// Keeps a block, unless it is of a slot before `first`, or of any as long as there is no such slot.
+    pub(super) fn keep(&mut self, input: Input<Pipeline>, first: Option<Slot>) {
+        let Input::Ordered { slot, .. } = &input else { return };
+        let slot = *slot;
+        if first.is_none_or(|first| slot < first) {
+            self.before = self.before.max(slot);
+        } else if slot > self.stored {
+            self.blocks.insert(slot, input);
+        }
+    }
+
     /// The states up to this slot are stored.
     pub(super) fn forget(&mut self, stored: Slot) {
-        self.stored = self.stored.max(Some(stored));
-        self.values = self.values.split_off(&stored.next());
-        self.certificates = self.certificates.split_off(&stored.next());
+        self.stored = self.stored.max(stored);
+        let next = stored.next();
+        self.values = self.values.split_off(&next);
+        self.certificates = self.certificates.split_off(&next);
+        self.blocks = self.blocks.split_off(&next);
+    }
+
+    /// How many blocks are held.
+    pub(super) fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Whether no state of a block before the first slot of this party is missing.
+    pub(super) fn lacks_none(&self) -> bool {
+        self.stored >= self.before
+    }
+
+    pub(super) fn take_blocks(&mut self) -> impl Iterator<Item = Input<Pipeline>> + use<> {
+        std::mem::take(&mut self.blocks).into_values()
     }
 
     /// Whether the chain has its first key, so that blocks are executed.
@@ -104,50 +148,6 @@ fn certified(effect: &BesideEffect) -> Option<Slot> {
     }
 }
 
-/// Blocks that the pipeline gets when it runs.
-pub(super) struct Held {
-    blocks: BTreeMap<Slot, Input<Pipeline>>,
-    /// The last ordered block before the first slot that this party certifies.
-    before: Slot,
-    stored: Slot,
-}
-
-impl Held {
-    pub(super) const fn new() -> Self {
-        Self { blocks: BTreeMap::new(), before: Slot::new(0), stored: Slot::new(0) }
-    }
-
-    /// Keeps a block, unless it is of a slot before `first`, or of any as long as there is no such slot.
-    pub(super) fn keep(&mut self, input: Input<Pipeline>, first: Option<Slot>) {
-        let Input::Ordered { slot, .. } = &input else { return };
-        let slot = *slot;
-        if first.is_none_or(|first| slot < first) {
-            self.before = self.before.max(slot);
-        } else if slot > self.stored {
-            self.blocks.insert(slot, input);
-        }
-    }
-
-    /// The states up to this slot are stored.
-    pub(super) fn forget(&mut self, stored: Slot) {
-        self.stored = self.stored.max(stored);
-        self.blocks = self.blocks.split_off(&stored.next());
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.blocks.len()
-    }
-
-    /// Whether no state of a block before the first slot of this party is missing.
-    pub(super) fn lacks_none(&self) -> bool {
-        self.stored >= self.before
-    }
-
-    pub(super) fn take(&mut self) -> impl Iterator<Item = Input<Pipeline>> + use<> {
-        std::mem::take(&mut self.blocks).into_values()
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
@@ -187,13 +187,13 @@ mod tests {
         // It comes again after a crash.
         held.keep(ordered(6), first);
         assert!(held.lacks_none());
-        assert_eq!((held.len(), slots(held.take())), (2, vec![7, 8]));
+        assert_eq!((held.len(), slots(held.take_blocks())), (2, vec![7, 8]));
         assert_eq!(held.len(), 0);
     }
 
     #[test]
     fn what_is_said_of_slots_is_told_again_until_they_are_stored() {
-        let mut told = Told::default();
+        let mut told = Held::new();
         [3, 5, 4].into_iter().for_each(|slot| told.note(&value(slot)));
         assert_eq!(slots(told.of_slots()), [3, 4, 5]);
         told.forget(Slot::new(4));

@@ -8,7 +8,7 @@
 //! A party follows as any full node does: what blocks change comes from its peers, over the validators' links, and is
 //! verified against the chain's first committee. Nothing is executed then. Certificates of slots that it has stored so are
 //! passed over in its channel.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant as Clock};
@@ -26,18 +26,19 @@ use prefinal_validator::adopt::StoredBlocks as _;
 use prefinal_validator::application::{Effect, Input};
 use prefinal_validator::execution::{BlockEvent, Workers, shown};
 use prefinal_validator::participant;
+use prefinal_validator::setup::Setup;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::super::links;
 use super::super::state::{Validator, lock};
 use super::files::{Files, JournaledHost, last};
-use super::held::{Held, Told};
+use super::held::Held;
 use super::{
     BesideInput, BesideMessage, Execution, Note, Pending, Pipeline, Question, Store, look_up_of,
 };
 use crate::execution::{
-    Announcements, Ended, Following, Line, NamedExecutor as _, Shelf, TransactionId, Witnesses,
-    certificate_of,
+    Announcements, BeaconKey, Ended, Following, Line, NamedExecutor as _, Shelf, TransactionId,
+    Witnesses, certificate_of,
 };
 
 /// If so many blocks wait, the party looks whether its peers are ahead.
@@ -76,7 +77,6 @@ pub(in crate::validator) struct Worker {
     host: Option<JournaledHost>,
     /// The first slot that a committee with this party certifies, once it is known.
     first: Option<Slot>,
-    told: Told,
     held: Held,
     notes: UnboundedReceiver<Note>,
     workers: Workers<Store>,
@@ -101,14 +101,13 @@ impl Worker {
         execution: Arc<Execution>,
         pending: Pending,
     ) -> Self {
-        let Pending { host, files, first, notes, workers, announcements } = pending;
+        let Pending { files, first, notes, workers, announcements } = pending;
         Self {
             validator,
             execution,
             files,
-            host,
+            host: None,
             first,
-            told: Told::default(),
             held: Held::new(),
             notes,
             workers,
@@ -131,7 +130,7 @@ impl Worker {
     }
 
     fn work(&mut self) -> Result<(), String> {
-        // It may have been away. That its files fit was seen before anything else of the process began.
+        // It may have been away.
         self.end_pipeline()?;
         loop {
             if self.host.is_none() {
@@ -161,10 +160,10 @@ impl Worker {
 
     /// Notes what has to be known although the pipeline does not run.
     fn note(&mut self, input: &Input<Pipeline>) {
-        self.told.note(input);
+        self.held.note(input);
         match input {
             Input::Follows { .. } => {
-                self.first = self.first.or(self.told.first_with(self.validator.me))
+                self.first = self.first.or(self.held.first_with(self.validator.me))
             }
             Input::Ordered { slot, .. } => self.ordered = self.ordered.max(*slot),
             Input::Checked(_) => self.jobs = self.jobs.saturating_sub(1),
@@ -230,7 +229,6 @@ impl Worker {
         self.followed = last(&lock(&self.workers.store)).map_err(|error| error.to_string())?;
         if let Some(last) = self.followed {
             self.held.forget(last.slot);
-            self.told.forget(last.slot);
         }
         Ok(())
     }
@@ -240,7 +238,7 @@ impl Worker {
         let mut following = None;
         loop {
             // Before the chain has its key there is nothing to follow.
-            if following.is_none() && self.first.is_some() && self.told.has_begun() {
+            if following.is_none() && self.first.is_some() && self.held.has_begun() {
                 following = Some(self.begin_following()?);
             }
             if let Some(at_work) = &mut following
@@ -284,25 +282,26 @@ impl Worker {
     }
 
     fn begin_following(&self) -> Result<Following<Transfers>, String> {
-        let newest = || self.told.newest().rev().chain([self.files.setup()]);
-        let mut peers: Vec<Party> = Vec::new();
-        for setup in newest().take(2) {
-            let parties = (0..).map(Party::new).zip(&setup.members);
-            let others = parties.filter(|(party, member)| {
-                member.stake.get() > 0 && *party != self.validator.me && !peers.contains(party)
-            });
-            let others: Vec<_> = others.map(|(party, _)| party).collect();
-            peers.extend(others);
-        }
+        let newest = || self.held.newest().rev().chain([self.files.setup()]);
+        let staked = |setup: &Arc<Setup>| {
+            let members = (0..).map(Party::new).zip(&setup.members);
+            let staked = members.filter(|(_, member)| member.stake.get() > 0);
+            staked.map(|(party, _)| party).collect::<Vec<_>>()
+        };
+        let mut peers: BTreeSet<_> = newest().take(2).flat_map(staked).collect();
+        peers.remove(&self.validator.me);
         let (answers, heard) = unbounded_channel();
         *lock(&self.execution.answers) = Some(answers);
-        let links = links::SyncPeers { links: self.validator.links.clone(), peers };
+        let links = links::SyncPeers {
+            links: self.validator.links.clone(),
+            peers: peers.into_iter().collect(),
+        };
         let line = Line { links: Arc::new(links), answers: heard };
         // The committee before the newest one has the states that a newcomer lacks.
         let witness = |setup| Witnesses { setup: Arc::clone(setup), quorum: Quorum::BYZANTINE };
         let witnesses = newest().take(2).map(witness).collect();
         let Workers { executor, store } = self.workers.clone();
-        let beacon = self.execution.beacon.get().map(|beacon| beacon.verifier());
+        let beacon = self.execution.library.beacon().map(BeaconKey::verifier);
         let shelf = Shelf { executor, store, beacon };
         Following::start(self.files.setup(), witnesses, shelf, line)
     }
@@ -338,7 +337,6 @@ impl Worker {
             if let Some(Header { slot, height, .. }) = self.followed {
                 self.execution.commit(height, slot);
                 self.held.forget(slot);
-                self.told.forget(slot);
                 let wanted = before.get().saturating_add(1)..=height.get();
                 for height in wanted.filter(|_| self.execution.door.is_awaited()) {
                     let height = Height::new(height);
@@ -355,8 +353,8 @@ impl Worker {
         self.open.clear();
         self.host = Some(self.files.open(&self.workers.store).map_err(|error| error.to_string())?);
         self.pass_over()?;
-        let inputs = self.told.of_epochs().into_iter().chain(self.held.take());
-        for input in inputs.chain(self.told.of_slots()) {
+        let inputs = self.held.of_epochs().into_iter().chain(self.held.take_blocks());
+        for input in inputs.chain(self.held.of_slots()) {
             self.take(input)?;
         }
         self.behind = self.most_waiting();
@@ -441,7 +439,7 @@ impl Worker {
                 let height = committed.height;
                 if let Some(Open { slot, transactions, .. }) = self.open.remove(&height) {
                     self.execution.commit(height, slot);
-                    self.told.forget(slot);
+                    self.held.forget(slot);
                     self.execution.door.commit(height, &transactions);
                 }
                 self.behind = self.behind.min(self.most_waiting());
